@@ -1,0 +1,52 @@
+/*
+ * The only seam: how the loop reaches the outside world. Functions start and cancel things and never
+ * wait; next_event is the one wait. run/ fills it with the real world, the simulator with a made-up one
+ * and a virtual clock.
+ */
+#ifndef QUERN_LOOP_DEPS_H
+#define QUERN_LOOP_DEPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "model/model.h"
+#include "record/event.h"
+#include "tool/tool.h"
+
+enum loop_event_kind {
+	LOOP_EV_NONE,     /* the deadline given to next_event has come */
+	LOOP_EV_MODEL,    /* .model: an event of the running model call */
+	LOOP_EV_TOOL,     /* .tool_use_id, .result: a started call is done */
+	LOOP_EV_SIGNAL,   /* .signo */
+	LOOP_EV_OUTPUT,   /* stdout's backlog fell below the high water mark */
+	LOOP_EV_BROKEN    /* stdout gone or supervisor lost: .error says which */
+};
+
+struct loop_event {
+	enum loop_event_kind kind;
+	struct model_event model;      /* pointers valid until the next call of next_event */
+	const char *tool_use_id;       /* likewise */
+	struct tool_result *result;    /* to be moved out; what is left is released by the next call */
+	int signo;
+	struct error error;
+};
+
+struct loop_deps {
+	void *ctx;
+	int (*model_start)(void *ctx, const struct model_request *req, struct error *e);
+	void (*model_cancel)(void *ctx);
+	enum tool_class (*tool_class)(void *ctx, const char *name);
+	/* As toolbox_start: 1 started, 0 *now is the result, -1 *e. */
+	int (*tool_start)(void *ctx, const struct block *use, struct tool_result *now, struct error *e);
+	void (*tool_cancel)(void *ctx, const char *tool_use_id, int64_t grace_ms);
+	int (*emit)(void *ctx, struct event *ev, struct error *e);
+	bool (*output_full)(void *ctx);           /* backlog over the high water mark: start no tool */
+	void (*new_id)(void *ctx, char out[UUID_LEN + 1]);
+	double (*random01)(void *ctx);
+	int64_t (*now)(void *ctx);                /* monotonic ms */
+	/* Waits until something happened or the deadline (monotonic ms) has come. 0 with *ev, -1 with *e. */
+	int (*next_event)(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e);
+};
+
+#endif

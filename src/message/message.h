@@ -1,0 +1,119 @@
+/*
+ * The conversation: blocks in messages in a history. A block is serialised once, when it is
+ * made, in the Messages API's own form; requests and events hold those bytes. All three are
+ * counted heap objects: *_ref adds an owner, *_unref drops one and frees at zero; NULL is fine.
+ *
+ * A history only grows. Invariants (message_check_pairing verifies them): roles alternate,
+ * the first message is the user's, no message is empty, every tool_use is answered by exactly
+ * one tool_result, first in the next user message.
+ */
+#ifndef QUERN_MESSAGE_MESSAGE_H
+#define QUERN_MESSAGE_MESSAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+enum block_kind {
+	BLOCK_TEXT,
+	BLOCK_THINKING,          /* needs its signature to be kept */
+	BLOCK_REDACTED_THINKING,
+	BLOCK_TOOL_USE,
+	BLOCK_TOOL_RESULT,
+	BLOCK_IMAGE,
+	BLOCK_DOCUMENT,
+	BLOCK_OTHER              /* a type we do not know: raw JSON kept and echoed */
+};
+
+struct block {
+	int refs;
+	enum block_kind kind;
+	char *json;        /* the serialised object, "{...}", NUL terminated */
+	size_t json_len;
+	char *id;          /* tool_use: id; tool_result: tool_use_id; else NULL */
+	char *name;        /* tool_use: tool name; else NULL */
+	char *input;       /* tool_use: the input object as JSON text; else NULL */
+	char *bad_input;   /* tool_use whose streamed input was no JSON object: the raw text (input is "{}"); else NULL */
+	char *text;        /* text: decoded; thinking: the signature ("" = unsigned); tool_result: decoded text; else NULL */
+	size_t text_len;
+	bool is_error;     /* tool_result */
+};
+
+/* Constructors return a block with one reference, NULL when out of memory (or, from_json, on bad input). */
+struct block *block_new_text(const char *text, size_t n);
+/* content is text; empty content with is_error gets the text "Error". */
+struct block *block_new_tool_result(const char *tool_use_id, const char *text, size_t n, bool is_error);
+/* A tool_result whose content is an array of ready content blocks (images): `content_json` = "[...]". */
+struct block *block_new_tool_result_json(const char *tool_use_id, const char *content_json, size_t n);
+/* A tool_use made from its parts; input_json must be a JSON object's text and is kept byte for byte. */
+struct block *block_new_tool_use(const char *id, const char *name, const char *input_json, size_t n);
+/* Takes an object as the API sent it (kept byte for byte). */
+struct block *block_from_json(const char *json, size_t n, struct error *e);
+/* A copy of a tool_use under another id (an id already in history is renamed on entry). */
+struct block *block_with_id(const struct block *b, const char *id);
+struct block *block_ref(struct block *b);
+void block_unref(struct block *b);
+/* Text that is empty or only white space: never stored or sent. */
+bool block_is_blank(const struct block *b);
+
+enum role { ROLE_USER, ROLE_ASSISTANT };
+
+struct message {
+	int refs;
+	enum role role;
+	struct block **blocks;
+	size_t n, cap;
+};
+
+struct message *message_new(enum role role);
+/* Appends; takes the caller's reference to b (also on failure). 0 or -1 (out of memory). */
+int message_add(struct message *m, struct block *b);
+struct message *message_ref(struct message *m);
+void message_unref(struct message *m);
+bool message_has_tool_use(const struct message *m);
+
+struct history {
+	struct message **v;
+	size_t n, cap;
+	size_t bytes; /* of all serialised blocks */
+};
+
+#define HISTORY_INIT { NULL, 0, 0, 0 }
+
+/* Appends; takes the caller's reference to m (also on failure). A user message behind a user
+ * message is merged into it, so roles alternate by construction. -1: out of memory, or m is empty. */
+int history_add(struct history *h, struct message *m);
+/* Adds one block to the last message if that is the user's, else as a new user message. Takes the reference. */
+int history_add_user_block(struct history *h, struct block *b);
+/* True if a tool_use with that id is in the history. */
+bool history_has_tool_use(const struct history *h, const char *id);
+/* Checks the invariants above; -1 with *e naming the message and block. Ids of unanswered calls are an error
+ * unless they are in the last message and `open_end`. */
+int history_check(const struct history *h, bool open_end, struct error *e);
+void history_release(struct history *h);
+
+/* Token use of one answer, as the API counts it. -1 = not told. */
+struct usage {
+	int64_t input, output, cache_creation, cache_read;
+	int64_t creation_5m, creation_1h;
+	int64_t web_searches;
+	bool fast; /* usage.speed said "fast" */
+};
+#define USAGE_UNKNOWN { -1, -1, -1, -1, -1, -1, -1, false }
+/* Values not told count as 0; sums saturate instead of overflowing. */
+void usage_add(struct usage *sum, const struct usage *u);
+int64_t usage_total(const struct usage *u); /* input + cache creation + cache read + output, saturating */
+
+/* The token estimate: anchored in the last answer's usage, bytes/ratio for what was added since. */
+struct estimate {
+	int64_t anchor_tokens; /* -1 = no anchor yet */
+	size_t anchor_bytes;   /* history bytes when it was taken */
+	int bytes_per_token;   /* 4, or 3 for newer tokenizers */
+};
+void estimate_anchor(struct estimate *est, const struct usage *u, const struct history *h);
+int64_t estimate_tokens(const struct estimate *est, const struct history *h, size_t fixed_bytes);
+
+#endif

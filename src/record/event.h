@@ -1,0 +1,149 @@
+/*
+ * The events: what a consumer of the stream reads. event.c makes the lines, out.c is the only
+ * writer of stdout. One event is one line is one write; the result is last on every way out.
+ * Formats: stream-json (every line), json (the result object alone), text (the answer alone).
+ */
+#ifndef QUERN_RECORD_EVENT_H
+#define QUERN_RECORD_EVENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/reactor.h"
+#include "message/message.h"
+#include "record/reason.h"
+
+enum output_format { OUTPUT_STREAM_JSON, OUTPUT_JSON, OUTPUT_TEXT };
+
+enum event_kind {
+	EVENT_INIT,              /* system/init */
+	EVENT_ASSISTANT,         /* one completed block (or the synthetic error line) */
+	EVENT_USER,              /* one tool_result, or text of the program */
+	EVENT_STREAM,            /* stream_event; only with partial */
+	EVENT_API_RETRY,         /* system/api_retry */
+	EVENT_PERMISSION_DENIED, /* system/permission_denied */
+	EVENT_TRANSITION,        /* system/quern_transition */
+	EVENT_TOMBSTONE,         /* system/quern_tombstone */
+	EVENT_NOTICE,            /* system/quern_notice */
+	EVENT_RESULT             /* result */
+};
+
+#define UUID_LEN 36
+
+struct denial { const char *tool_name, *tool_use_id, *tool_input; /* raw JSON */ };
+
+struct model_usage {
+	const char *model;
+	struct usage usage;       /* everything paid, withdrawn attempts included */
+	int64_t cost_nano_usd;    /* -1 = price not known */
+	int64_t window, max_output; /* 0 = unknown */
+};
+
+struct limit_line { const char *limit; int64_t max, used, left; bool is_usd; /* then in nano-USD */ };
+
+struct event_init {
+	const char *cwd, *model, *permission_mode, *api_key_source, *provider;
+	const char *const *tools;           /* NULL terminated */
+	const char *const *tools_withheld;  /* "Name: why", NULL terminated, may be NULL */
+};
+struct event_assistant {
+	const char *message_id, *model;
+	const struct block *block;          /* NULL: an answer without any content */
+	const char *text;                   /* instead of block: synthetic text */
+	const char *stop_reason, *stop_sequence; /* set on the last line of an accepted answer only */
+	const struct usage *usage;          /* so far; final on the last line */
+	const char *error;                  /* error category, synthetic line only */
+	bool aborted;
+};
+struct event_user {
+	const struct block *block;
+	const char *structured;             /* tool_use_result, raw JSON object or NULL */
+	bool synthetic;                     /* text of the program */
+	const char *file;                   /* path in the run directory that the result names, or NULL */
+};
+struct event_retry { int attempt, max_retries; int64_t delay_ms; int error_status; /* 0 = null */ const char *category; const char *text; };
+struct event_denied { const char *tool_name, *tool_use_id, *reason_type, *message; };
+struct event_transition { const char *reason; int turn; const char *from; int64_t tokens; /* estimate, -1 = null */ };
+struct event_tombstone { const char (*uuids)[UUID_LEN + 1]; size_t n; const char *message_id; const struct usage *usage; };
+struct event_notice { const char *code, *text; };
+struct event_result {
+	enum terminal_reason reason;
+	bool transient;
+	int exit_code;                      /* of the process; 128+n after a signal */
+	const char *result;                 /* answer text or NULL */
+	size_t result_len;
+	const char *const *errors; size_t nerrors;
+	int64_t duration_ms, duration_api_ms;
+	int num_turns;
+	const char *stop_reason;
+	int64_t cost_nano_usd;              /* -1 = unknown: total_cost_usd null */
+	bool cost_lower_bound;              /* a cut attempt whose output count is not known */
+	struct usage usage;                 /* accepted answers */
+	const struct model_usage *models; size_t nmodels;
+	const struct denial *denials; size_t ndenials;
+	const int *transitions;             /* counts by enum continue_reason, [CONT_COUNT] */
+	const struct limit_line *limits; size_t nlimits;
+	const char *const *side_effects; size_t nside_effects; /* "Bash toolu_1", ... */
+	const char *run_dir;                /* NULL if none was kept */
+	int64_t retry_after_ms;             /* -1 = none */
+	int api_error_status;               /* 0 = null */
+	const char *startup_failure_reason; /* NULL unless start-up failed */
+};
+
+struct event {
+	enum event_kind kind;
+	char uuid[UUID_LEN + 1];            /* filled by recorder_emit */
+	const char *stream_json; size_t stream_len; /* EVENT_STREAM: the raw event */
+	union {
+		struct event_init init;
+		struct event_assistant assistant;
+		struct event_user user;
+		struct event_retry retry;
+		struct event_denied denied;
+		struct event_transition transition;
+		struct event_tombstone tombstone;
+		struct event_notice notice;
+		struct event_result result;
+	} u;
+};
+
+struct recorder_config {
+	enum output_format format;
+	bool partial;
+	const char *session_id;             /* UUID */
+	const char *version;
+	const char *events_path;            /* every line is appended here too; NULL = no */
+	size_t max_line;                    /* 0 = 1 MiB; what is cut goes whole to the run directory */
+	/* Both may be NULL (then no run directory can be made and lines are cut without a file). */
+	const char *(*run_dir)(void *ctx, struct error *e);
+	void (*mask)(void *ctx, struct buf *line);
+	void (*new_uuid)(void *ctx, char out[UUID_LEN + 1]);
+	void *ctx;
+	struct reactor *reactor;            /* for a stdout that is a pipe or socket */
+	int fd;                             /* 1 */
+};
+
+struct recorder;
+struct recorder *recorder_open(const struct recorder_config *cfg, struct error *e);
+void recorder_free(struct recorder *r);
+/* Makes and queues (or writes) the line. -1 with ERR_GONE when stdout is gone or full, ERR_NOMEM. */
+int recorder_emit(struct recorder *r, struct event *ev, struct error *e);
+/* Bytes not yet taken by the reader; over RECORDER_HIGH_WATER the caller pauses transfers and starts no tool. */
+size_t recorder_backlog(const struct recorder *r);
+#define RECORDER_HIGH_WATER ((size_t)4 << 20)
+/* Waits (at most timeout_ms) until everything is written. -1: it was not, or stdout is gone. */
+int recorder_drain(struct recorder *r, int64_t timeout_ms, struct error *e);
+bool recorder_gone(const struct recorder *r);
+bool recorder_named_file(const struct recorder *r); /* an event named a file in the run directory: keep it */
+
+/* The JSON Schema that every stdout line obeys (--print-schema events). */
+void event_print_schema(struct buf *out);
+/* Plain text on stdout for --help, --version, --print-schema. 0 or -1 with *e. */
+int out_print(const char *text, size_t n, struct error *e);
+/* A result line outside any run (start-up failures), in the given format: complete and written. */
+int recorder_startup_failure(const struct recorder_config *cfg, const char *reason, const char *const *errors, size_t n);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * The run directory (spilled outputs, cut events): --run-dir, else $QUERN_STATE_DIR, else
+ * $XDG_STATE_HOME/quern/SESSION, else $HOME/.local/state/quern/SESSION, else $TMPDIR (said once).
+ * 0700, made when first asked for, removed at the end unless an event names a file in it. A candidate
+ * inside a writable root is passed over; given explicitly it is an error. And the tools' private TMPDIR.
+ */
+#ifndef QUERN_RECORD_RUN_DIR_H
+#define QUERN_RECORD_RUN_DIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct run_dir_config {
+	const char *explicit_dir;          /* --run-dir or NULL */
+	const char *session_id;
+	const char *const *writable_roots; /* absolute real paths, NULL terminated */
+	int64_t max_bytes;
+};
+struct run_dir;
+/* Checks an explicit directory; makes nothing yet. */
+struct run_dir *run_dir_open(const struct run_dir_config *cfg, struct error *e);
+/* The path, made when first asked for; NULL with *e. */
+const char *run_dir_path(struct run_dir *d, struct error *e);
+const char *run_dir_made(const struct run_dir *d); /* the path if it was made, else NULL */
+/* Creates NAME (a plain file name, made unique) inside; returns the fd and the path (valid until free), or -1. */
+int run_dir_file(struct run_dir *d, const char *name, const char **path, struct error *e);
+/* A private 0700 directory for the tools' TMPDIR, under $TMPDIR or /tmp; NULL with *e. Removed by free. */
+const char *run_dir_tmp(struct run_dir *d, struct error *e);
+/* Removes what is to be removed (everything unless keep) and frees. */
+void run_dir_free(struct run_dir *d, bool keep);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * The order of calls, apart from how they run: queued -> executing -> completed -> yielded.
+ * Read-only calls start if nothing runs or all that runs is read-only, at most max_concurrency;
+ * any other call runs alone; order among unsafe calls is kept; results are yielded in call order.
+ * Pure: the caller starts what executor_next names and reports what is done.
+ *
+ * Batch use: executor_add for every call of the accepted answer, then next/started/done/yield.
+ */
+#ifndef QUERN_TOOL_EXECUTOR_H
+#define QUERN_TOOL_EXECUTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "message/message.h"
+#include "tool/tool.h"
+
+enum call_state { CALL_QUEUED, CALL_EXECUTING, CALL_COMPLETED, CALL_YIELDED };
+
+struct executor_call {
+	struct block *use;         /* a reference of its own */
+	bool read_only;
+	enum call_state state;
+	struct tool_result result; /* from CALL_COMPLETED on; owned */
+};
+
+struct executor {
+	struct executor_call *calls;
+	size_t n, cap;
+	size_t executing;
+	size_t max_concurrency;
+};
+
+void executor_init(struct executor *x, size_t max_concurrency);
+void executor_release(struct executor *x);
+void executor_clear(struct executor *x);
+int executor_add(struct executor *x, struct block *use, bool read_only); /* takes no reference of the caller's; 0 or -1 (memory) */
+/* The next call that may start now, NULL if none. The caller marks it with executor_started. */
+struct executor_call *executor_next(struct executor *x);
+void executor_started(struct executor *x, struct executor_call *c);
+/* The call is done (started or not: a denied call completes at once). Moves *res. If it failed after it ran
+ * and cancels its siblings, all queued calls behind it complete with an error result that says why. */
+void executor_done(struct executor *x, struct executor_call *c, struct tool_result *res);
+struct executor_call *executor_find(struct executor *x, const char *tool_use_id);
+/* The next completed call in call order whose predecessors are all yielded; marks it yielded. NULL if none. */
+struct executor_call *executor_yield(struct executor *x);
+bool executor_idle(const struct executor *x);  /* nothing queued or executing */
+/* Abort: every call not completed gets an error result `why`. Executing ones are the caller's to cancel first. */
+void executor_abort(struct executor *x, const char *why);
+
+#endif
