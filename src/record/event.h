@@ -15,6 +15,7 @@
 #include "base/reactor.h"
 #include "message/message.h"
 #include "record/reason.h"
+#include "record/run_dir.h"
 
 enum output_format { OUTPUT_STREAM_JSON, OUTPUT_JSON, OUTPUT_TEXT };
 
@@ -117,10 +118,9 @@ struct recorder_config {
 	const char *version;
 	const char *events_path;            /* every line is appended here too; NULL = no */
 	size_t max_line;                    /* 0 = 1 MiB; what is cut goes whole to the run directory */
-	/* Both may be NULL (then no run directory can be made and lines are cut without a file). */
-	const char *(*run_dir)(void *ctx, struct error *e);
-	void (*mask)(void *ctx, struct buf *line);
-	void (*new_uuid)(void *ctx, char out[UUID_LEN + 1]);
+	struct run_dir *run_dir;            /* NULL: lines are cut without a file */
+	void (*mask)(void *ctx, struct buf *line);               /* NULL = no secrets are known */
+	void (*new_uuid)(void *ctx, char out[UUID_LEN + 1]);     /* NULL = random ones */
 	void *ctx;
 	struct reactor *reactor;            /* for a stdout that is a pipe or socket */
 	int fd;                             /* 1 */

@@ -8,6 +8,7 @@
 #define QUERN_RECORD_RUN_DIR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -26,6 +27,9 @@ const char *run_dir_path(struct run_dir *d, struct error *e);
 const char *run_dir_made(const struct run_dir *d); /* the path if it was made, else NULL */
 /* Creates NAME (a plain file name, made unique) inside; returns the fd and the path (valid until free), or -1. */
 int run_dir_file(struct run_dir *d, const char *name, const char **path, struct error *e);
+/* Stores n bytes whole in a new file NAME (made unique); the path is valid until free. NULL with *e: ERR_LIMIT if
+ * they would not fit into max_bytes. */
+const char *run_dir_store(struct run_dir *d, const char *name, const void *p, size_t n, struct error *e);
 /* A private 0700 directory for the tools' TMPDIR, under $TMPDIR or /tmp; NULL with *e. Removed by free. */
 const char *run_dir_tmp(struct run_dir *d, struct error *e);
 /* Removes what is to be removed (everything unless keep) and frees. */
