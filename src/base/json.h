@@ -76,6 +76,7 @@ char *json_strdup(const struct json *doc, int tok, size_t *len);
 bool json_eq(const struct json *doc, int tok, const char *s);
 /* True and *out set if tok is an integer literal (also 1.0, 1e3) that fits. */
 bool json_int(const struct json *doc, int tok, int64_t *out);
+/* True and *out set if tok is a number within the range of a double. */
 bool json_double(const struct json *doc, int tok, double *out);
 bool json_bool(const struct json *doc, int tok, bool *out);
 int64_t json_int_or(const struct json *doc, int tok, int64_t otherwise);

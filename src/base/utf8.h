@@ -24,6 +24,8 @@ int utf8_repair(struct buf *out, const char *p, size_t n);
 size_t utf8_floor(const char *p, size_t n, size_t limit);
 /* Smallest k >= from (and <= n) that is not inside a character. */
 size_t utf8_ceil(const char *p, size_t n, size_t from);
+/* The bytes of code point cp; returns how many. A surrogate or a value above U+10FFFF becomes U+FFFD. */
+size_t utf8_encode(char out[4], uint32_t cp);
 /* Appends code point cp; a surrogate or a value above U+10FFFF becomes U+FFFD. */
 int utf8_put(struct buf *out, uint32_t cp);
 
