@@ -18,15 +18,33 @@ struct roots *roots_open(const char *const *dirs, struct error *e);
 /* Adds a read-only root later (the run directory). */
 int roots_add(struct roots *r, const char *dir, bool writable, struct error *e);
 void roots_free(struct roots *r);
+/* From now on nothing is opened for writing whose path names a protected place (.git, .envrc and the like:
+ * files that other programs execute or obey); such a path is PATH_DENIED. */
+void roots_protect(struct roots *r);
+/* For tests and old kernels: never use openat2. */
+void roots_force_walk(struct roots *r);
 
-enum path_verdict { PATH_OK, PATH_MISSING, PATH_OUTSIDE, PATH_LOOP, PATH_DENIED, PATH_BAD /* NUL, empty, too long */, PATH_ERROR };
+enum path_verdict {
+	PATH_OK,
+	PATH_MISSING,
+	PATH_OUTSIDE,
+	PATH_LOOP,
+	PATH_DENIED,
+	PATH_BAD /* NUL, empty, too long */,
+	PATH_ERROR
+};
 
 /* Opens path (absolute or relative to the first root) with open(2) flags and mode. Returns the fd, or -1 with
  * *why and *e. Never follows anything out of the roots; never opens what is not a regular file or directory
  * (unless O_PATH), and never blocks on a FIFO or device. */
 int path_open(struct roots *r, const char *path, int flags, unsigned mode, enum path_verdict *why, struct error *e);
 /* Opens the directory that holds (or will hold) path for writing: *name is the final component, links at the final
- * component already followed (so that a link stays a link and its target is written). make_dirs creates missing ones. */
-int path_open_parent(struct roots *r, const char *path, bool make_dirs, char name[256], enum path_verdict *why, struct error *e);
+ * component already followed (so that a link stays a link and its target is written). make_dirs creates missing ones.
+ */
+int path_open_parent(struct roots *r, const char *path, bool make_dirs, char name[256], enum path_verdict *why,
+                     struct error *e);
+
+/* The absolute path of an open descriptor by /proc/self/fd; -1 if it has none (or /proc is not there). */
+int path_of_fd(int fd, char out[4096]);
 
 #endif
