@@ -40,6 +40,7 @@ struct block {
 	char *text;        /* text: decoded; thinking: the signature ("" = unsigned); tool_result: decoded text; else NULL */
 	size_t text_len;
 	bool is_error;     /* tool_result */
+	size_t weight;     /* bytes for the token estimate: json_len, but pictures and documents by what they cost */
 };
 
 /* Constructors return a block with one reference, NULL when out of memory (or, from_json, on bad input). */
@@ -50,9 +51,10 @@ struct block *block_new_tool_result(const char *tool_use_id, const char *text, s
 struct block *block_new_tool_result_json(const char *tool_use_id, const char *content_json, size_t n);
 /* A tool_use made from its parts; input_json must be a JSON object's text and is kept byte for byte. */
 struct block *block_new_tool_use(const char *id, const char *name, const char *input_json, size_t n);
-/* Takes an object as the API sent it (kept byte for byte). */
+/* Takes an object as the API sent it. Its bytes are kept as they are but for what would make a request invalid:
+ * ill-formed UTF-8 and lone surrogate escapes become U+FFFD, a tool_use input that is no object becomes {} (see bad_input). */
 struct block *block_from_json(const char *json, size_t n, struct error *e);
-/* A copy of a tool_use under another id (an id already in history is renamed on entry). */
+/* A copy of a tool_use (or tool_result) under another id (an id already in history is renamed on entry). */
 struct block *block_with_id(const struct block *b, const char *id);
 struct block *block_ref(struct block *b);
 void block_unref(struct block *b);
@@ -78,10 +80,12 @@ bool message_has_tool_use(const struct message *m);
 struct history {
 	struct message **v;
 	size_t n, cap;
-	size_t bytes; /* of all serialised blocks */
+	size_t bytes;  /* of all serialised blocks */
+	size_t weight; /* of all blocks, for the token estimate */
+	struct id_set *ids; /* private: the tool_use ids */
 };
 
-#define HISTORY_INIT { NULL, 0, 0, 0 }
+#define HISTORY_INIT { NULL, 0, 0, 0, 0, NULL }
 
 /* Appends; takes the caller's reference to m (also on failure). A user message behind a user
  * message is merged into it, so roles alternate by construction. -1: out of memory, or m is empty. */
@@ -110,10 +114,12 @@ int64_t usage_total(const struct usage *u); /* input + cache creation + cache re
 /* The token estimate: anchored in the last answer's usage, bytes/ratio for what was added since. */
 struct estimate {
 	int64_t anchor_tokens; /* -1 = no anchor yet */
-	size_t anchor_bytes;   /* history bytes when it was taken */
+	size_t anchor_bytes;   /* the history's weight when it was taken */
 	int bytes_per_token;   /* 4, or 3 for newer tokenizers */
 };
+/* Called when the answer is in the history. A usage that does not tell the input leaves the anchor as it was. */
 void estimate_anchor(struct estimate *est, const struct usage *u, const struct history *h);
+/* fixed_bytes (system, tools) count only while there is no anchor: an anchor holds them already. */
 int64_t estimate_tokens(const struct estimate *est, const struct history *h, size_t fixed_bytes);
 
 #endif

@@ -1,0 +1,131 @@
+#include <stdlib.h>
+
+#include "message/id_set.h"
+#include "message/message.h"
+
+static int reserve(struct history *h)
+{
+	if (h->n < h->cap)
+		return 0;
+	size_t cap = h->cap ? h->cap * 2 : 16;
+	struct message **v = realloc(h->v, cap * sizeof *v);
+	if (!v)
+		return -1;
+	h->v = v;
+	h->cap = cap;
+	return 0;
+}
+
+static int count_block(struct history *h, const struct block *b)
+{
+	if (b->kind == BLOCK_TOOL_USE && id_set_add(&h->ids, b->id) < 0)
+		return -1;
+	h->bytes += b->json_len;
+	h->weight += b->weight;
+	return 0;
+}
+
+static int count_blocks(struct history *h, const struct message *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		if (count_block(h, m->blocks[i]))
+			return -1;
+	}
+	return 0;
+}
+
+static struct message *copy_of(const struct message *m)
+{
+	struct message *copy = message_new(m->role);
+
+	for (size_t i = 0; copy && i < m->n; i++) {
+		if (message_add(copy, block_ref(m->blocks[i]))) {
+			message_unref(copy);
+			copy = NULL;
+		}
+	}
+	return copy;
+}
+
+/* The last message if it is the user's, NULL if not. One that another history or the caller holds as
+ * well is replaced by a copy first, because it is about to change. *failed: out of memory. */
+static struct message *open_user_message(struct history *h, bool *failed)
+{
+	*failed = false;
+	if (!h->n || h->v[h->n - 1]->role != ROLE_USER)
+		return NULL;
+	struct message *last = h->v[h->n - 1];
+	if (last->refs == 1)
+		return last;
+	struct message *copy = copy_of(last);
+	if (!copy) {
+		*failed = true;
+		return NULL;
+	}
+	message_unref(last);
+	h->v[h->n - 1] = copy;
+	return copy;
+}
+
+static int merge(struct history *h, struct message *into, const struct message *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		struct block *b = block_ref(m->blocks[i]);
+		if (message_add(into, b) || count_block(h, b))
+			return -1;
+	}
+	return 0;
+}
+
+static int append(struct history *h, struct message *m)
+{
+	if (reserve(h) || count_blocks(h, m))
+		return -1;
+	h->v[h->n++] = message_ref(m);
+	return 0;
+}
+
+int history_add(struct history *h, struct message *m)
+{
+	int rc = -1;
+
+	if (!m)
+		return -1;
+	if (m->n) {
+		bool failed = false;
+		struct message *last = m->role == ROLE_USER ? open_user_message(h, &failed) : NULL;
+		if (!failed)
+			rc = last ? merge(h, last, m) : append(h, m);
+	}
+	message_unref(m);
+	return rc;
+}
+
+int history_add_user_block(struct history *h, struct block *b)
+{
+	struct message *m = message_new(ROLE_USER);
+
+	if (!m) {
+		block_unref(b);
+		return -1;
+	}
+	if (message_add(m, b)) {
+		message_unref(m);
+		return -1;
+	}
+	return history_add(h, m);
+}
+
+bool history_has_tool_use(const struct history *h, const char *id)
+{
+	return id_set_has(h->ids, id);
+}
+
+void history_release(struct history *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		message_unref(h->v[i]);
+	free(h->v);
+	id_set_free(h->ids);
+	*h = (struct history)HISTORY_INIT;
+}

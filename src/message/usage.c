@@ -1,0 +1,68 @@
+/* Token use and the estimate. Counts come from servers, so every sum saturates. */
+#include "message/message.h"
+
+static int64_t told(int64_t v)
+{
+	return v > 0 ? v : 0;
+}
+
+/* a + b of two values that are not negative. */
+static int64_t sum(int64_t a, int64_t b)
+{
+	return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+static void add(int64_t *total, int64_t v)
+{
+	if (*total < 0 && v < 0)
+		return; /* not told so far: stays unknown */
+	*total = sum(told(*total), told(v));
+}
+
+void usage_add(struct usage *total, const struct usage *u)
+{
+	add(&total->input, u->input);
+	add(&total->output, u->output);
+	add(&total->cache_creation, u->cache_creation);
+	add(&total->cache_read, u->cache_read);
+	add(&total->creation_5m, u->creation_5m);
+	add(&total->creation_1h, u->creation_1h);
+	add(&total->web_searches, u->web_searches);
+	total->fast |= u->fast;
+}
+
+int64_t usage_total(const struct usage *u)
+{
+	int64_t in = sum(told(u->input), told(u->cache_creation));
+
+	return sum(sum(in, told(u->cache_read)), told(u->output));
+}
+
+void estimate_anchor(struct estimate *est, const struct usage *u, const struct history *h)
+{
+	int64_t total = usage_total(u);
+
+	/* some servers tell the output alone, or send zeros */
+	if (u->input < 0 || total == 0)
+		return;
+	est->anchor_tokens = total;
+	est->anchor_bytes = h->weight;
+}
+
+static int64_t to_tokens(size_t bytes, int ratio)
+{
+	size_t per = ratio > 0 ? (size_t)ratio : 4;
+
+	return (int64_t)(bytes / per + (bytes % per ? 1 : 0));
+}
+
+int64_t estimate_tokens(const struct estimate *est, const struct history *h, size_t fixed_bytes)
+{
+	if (est->anchor_tokens < 0)
+		return sum(to_tokens(h->weight, est->bytes_per_token), to_tokens(fixed_bytes, est->bytes_per_token));
+	if (h->weight >= est->anchor_bytes)
+		return sum(est->anchor_tokens, to_tokens(h->weight - est->anchor_bytes, est->bytes_per_token));
+	/* an edit took something away since */
+	int64_t freed = to_tokens(est->anchor_bytes - h->weight, est->bytes_per_token);
+	return est->anchor_tokens > freed ? est->anchor_tokens - freed : 0;
+}
