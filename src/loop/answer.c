@@ -1,0 +1,219 @@
+#include "loop/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void answer_init(struct answer *a)
+{
+	*a = (struct answer){ .usage = USAGE_UNKNOWN };
+}
+
+void answer_release(struct answer *a)
+{
+	free(a->message_id);
+	free(a->model);
+	message_unref(a->message);
+	free(a->uuids);
+	free(a->stop_reason);
+	free(a->stop_sequence);
+	free(a->stop_details);
+	answer_init(a);
+}
+
+/* A copy, or NULL for NULL; notes when memory ran out. */
+static char *copy(struct loop *l, const char *s)
+{
+	if (!s)
+		return NULL;
+	char *p = strdup(s);
+	if (!p)
+		l->nomem = true;
+	return p;
+}
+
+void answer_take_start(struct loop *l, const struct model_event *ev)
+{
+	struct answer *a = &l->answer;
+
+	answer_release(a);
+	a->message_id = copy(l, ev->message_id ? ev->message_id : "");
+	a->model = copy(l, ev->model && *ev->model ? ev->model : l->cfg->model);
+	a->usage = ev->usage;
+	a->message = message_new(ROLE_ASSISTANT);
+	if (!a->message)
+		l->nomem = true;
+}
+
+static void emit_line(struct loop *l, const struct block *block, bool last)
+{
+	struct answer *a = &l->answer;
+	struct event ev = { .kind = EVENT_ASSISTANT };
+
+	ev.u.assistant = (struct event_assistant){
+		.message_id = a->message_id,
+		.model = a->model,
+		.block = block,
+		.usage = &a->usage,
+		.stop_reason = last ? a->stop_reason : NULL,
+		.stop_sequence = last ? a->stop_sequence : NULL,
+	};
+	loop_emit(l, &ev);
+	char(*grown)[UUID_LEN + 1] = realloc(a->uuids, (a->nuuids + 1) * sizeof *grown);
+	if (!grown) {
+		l->nomem = true;
+		return;
+	}
+	a->uuids = grown;
+	memcpy(a->uuids[a->nuuids++], ev.uuid, sizeof ev.uuid);
+}
+
+static bool usable_id(const char *id)
+{
+	return id && *id && id[strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
+}
+
+static bool id_taken(const struct loop *l, const char *id)
+{
+	const struct message *m = l->answer.message;
+
+	for (size_t i = 0; i < m->n; i++)
+		if (m->blocks[i]->kind == BLOCK_TOOL_USE && !strcmp(m->blocks[i]->id, id))
+			return true;
+	return history_has_tool_use(l->state.messages, id);
+}
+
+/* Ids are unique in a conversation: one that was used before, or that the API would refuse to take back, gets another
+ * name. */
+static struct block *rename_if_needed(struct loop *l, struct block *b)
+{
+	if (usable_id(b->id) && !id_taken(l, b->id))
+		return b;
+	char id[8 + UUID_LEN + 1], uuid[UUID_LEN + 1];
+	l->deps->new_id(l->deps->ctx, uuid);
+	snprintf(id, sizeof id, "toolu_%s", uuid);
+	struct block *renamed = block_with_id(b, id);
+	block_unref(b);
+	return renamed;
+}
+
+void answer_take_block(struct loop *l, struct block *b)
+{
+	struct answer *a = &l->answer;
+
+	if (!a->message || block_is_blank(b))
+		return;
+	b = block_ref(b);
+	if (b->kind == BLOCK_TOOL_USE)
+		b = rename_if_needed(l, b);
+	if (!b || message_add(a->message, b)) {
+		l->nomem = true;
+		return;
+	}
+	/* A block's line goes out when the next block is there: the last one waits for acceptance. */
+	while (a->emitted + 1 < a->message->n)
+		emit_line(l, a->message->blocks[a->emitted++], false);
+}
+
+void answer_take_end(struct loop *l, const struct model_end *end)
+{
+	struct answer *a = &l->answer;
+
+	if (!a->message) { /* the stream ended before its message_start */
+		struct model_event none = { .message_id = "", .usage = USAGE_UNKNOWN };
+		answer_take_start(l, &none);
+	}
+	a->usage = end->usage;
+	a->stop_reason = copy(l, end->stop_reason);
+	a->stop_sequence = copy(l, end->stop_sequence);
+	a->stop_details = copy(l, end->stop_details);
+}
+
+bool answer_is_cut(const struct answer *a)
+{
+	return a->stop_reason &&
+	       (!strcmp(a->stop_reason, "max_tokens") || !strcmp(a->stop_reason, "model_context_window_exceeded"));
+}
+
+void answer_accept_lines(struct loop *l)
+{
+	struct answer *a = &l->answer;
+	size_t n = a->message->n;
+
+	if (a->emitted == n) { /* no block is left to carry the mark of acceptance */
+		emit_line(l, NULL, true);
+		return;
+	}
+	while (a->emitted < n) {
+		size_t i = a->emitted++;
+		emit_line(l, a->message->blocks[i], i + 1 == n);
+	}
+}
+
+void answer_tombstone(struct loop *l)
+{
+	struct answer *a = &l->answer;
+	bool paid = a->usage.input >= 0 || a->usage.output >= 0;
+
+	if (!a->message || (!a->nuuids && !paid))
+		return; /* nobody has seen anything of it */
+	struct event ev = { .kind = EVENT_TOMBSTONE };
+	ev.u.tombstone = (struct event_tombstone){
+		.uuids = (const char(*)[UUID_LEN + 1]) a->uuids,
+		.n = a->nuuids,
+		.message_id = a->message_id,
+		.usage = &a->usage,
+	};
+	loop_emit(l, &ev);
+}
+
+static void drop_block(struct answer *a, size_t i)
+{
+	struct message *m = a->message;
+
+	block_unref(m->blocks[i]);
+	memmove(m->blocks + i, m->blocks + i + 1, (m->n - i - 1) * sizeof *m->blocks);
+	m->n--;
+	if (i < a->emitted)
+		a->emitted--;
+}
+
+void answer_drop_incomplete(struct loop *l)
+{
+	struct answer *a = &l->answer;
+	struct message *m = a->message;
+
+	if (m->n && m->blocks[m->n - 1]->kind == BLOCK_TOOL_USE)
+		drop_block(a, m->n - 1);
+	for (size_t i = m->n; i-- > 0;)
+		if (m->blocks[i]->kind == BLOCK_THINKING && (!m->blocks[i]->text || !*m->blocks[i]->text))
+			drop_block(a, i);
+}
+
+void answer_store(struct loop *l)
+{
+	struct answer *a = &l->answer;
+
+	usage_add(&l->account.accepted, &a->usage);
+	if (a->message->n) {
+		if (history_add(l->state.messages, message_ref(a->message)))
+			l->nomem = true;
+	}
+	estimate_anchor(&l->estimate, &a->usage, l->state.messages);
+	free(l->stop_reason);
+	l->stop_reason = copy(l, a->stop_reason);
+}
+
+char *answer_text(const struct message *m, size_t *len)
+{
+	struct buf b = BUF_INIT(BUF_HUGE);
+	size_t first = m->n;
+
+	while (first > 0 && m->blocks[first - 1]->kind == BLOCK_TEXT)
+		first--;
+	for (size_t i = first; i < m->n; i++)
+		buf_add(&b, m->blocks[i]->text, m->blocks[i]->text_len);
+	char *text = buf_take(&b, len);
+	buf_release(&b);
+	return text;
+}

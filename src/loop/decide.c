@@ -1,0 +1,88 @@
+/* Phase 5: the model asked for no tool. Is it done? */
+#include "loop/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PAUSES 5
+
+static const char nudge_text[] = "Please continue.";
+
+static struct verdict refuse(struct loop *l)
+{
+	answer_tombstone(l); /* a declined answer is not kept, whatever came of it */
+	free(l->stop_reason);
+	l->stop_reason = strdup("refusal");
+	l->failure.category = "invalid_request";
+	if (l->answer.stop_details && strcmp(l->answer.stop_details, "null"))
+		loop_add_error(l, "the model declined to answer: %s", l->answer.stop_details);
+	else
+		loop_add_error(l, "the model declined to answer");
+	return verdict_term(TERM_REFUSAL);
+}
+
+static struct verdict go_on_paused(struct loop *l)
+{
+	struct loop_state next = l->state;
+
+	if (l->state.pauses >= MAX_PAUSES) {
+		loop_add_error(l, "the API paused the same turn more than %d times", MAX_PAUSES);
+		l->failure.category = "server_error";
+		return verdict_term(TERM_MODEL_ERROR);
+	}
+	answer_accept_lines(l);
+	answer_store(l);
+	next.turn_count += !l->state.same_turn;
+	next.same_turn = true;
+	next.pauses++;
+	return verdict_go(CONT_PAUSE_TURN, &next);
+}
+
+static struct verdict nudge(struct loop *l)
+{
+	struct loop_state next = l->state;
+
+	next.turn_count += !l->state.same_turn;
+	next.same_turn = false;
+	next.nudged = true;
+	loop_say(l, nudge_text);
+	return verdict_go(CONT_EMPTY_NUDGE, &next);
+}
+
+static bool known_stop(const char *reason)
+{
+	static const char *const known[] = { "end_turn", "tool_use", "stop_sequence", "pause_turn", NULL };
+
+	for (size_t i = 0; known[i]; i++)
+		if (!strcmp(known[i], reason))
+			return true;
+	return false;
+}
+
+struct verdict loop_decide(struct loop *l)
+{
+	struct answer *a = &l->answer;
+
+	if (!strcmp(a->stop_reason, "refusal"))
+		return refuse(l);
+	if (answer_is_cut(a))
+		return loop_recover_cut(l);
+	if (message_has_tool_use(a->message))
+		return loop_run_tools(l);
+	if (!strcmp(a->stop_reason, "pause_turn"))
+		return go_on_paused(l);
+	if (!known_stop(a->stop_reason))
+		loop_notice(l, "unknown_stop_reason", "stop_reason '%s' is not known; taken as end_turn",
+		            a->stop_reason);
+
+	free(l->result);
+	l->result = answer_text(a->message, &l->result_len);
+	answer_accept_lines(l);
+	answer_store(l);
+	/* with no turn left there is nobody to nudge: it was a wish, not work */
+	bool empty = a->message->n == 0;
+	if (empty && !l->state.nudged && l->state.turn_count + !l->state.same_turn < l->cfg->max_turns)
+		return nudge(l);
+	l->state.turn_count += !l->state.same_turn;
+	return verdict_term(TERM_COMPLETED);
+}

@@ -1,0 +1,211 @@
+/* How a run ends: words, lines, the result event. */
+#include "loop/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *vformat(const char *fmt, va_list ap)
+{
+	va_list again;
+
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	char *s = n < 0 ? NULL : malloc((size_t)n + 1);
+	if (s)
+		vsnprintf(s, (size_t)n + 1, fmt, ap);
+	return s;
+}
+
+void loop_add_error(struct loop *l, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	char *line = vformat(fmt, ap);
+	va_end(ap);
+	char **grown = line ? realloc(l->errors, (l->nerrors + 1) * sizeof *grown) : NULL;
+	if (!grown) {
+		free(line);
+		l->nomem = true;
+		return;
+	}
+	l->errors = grown;
+	l->errors[l->nerrors++] = line;
+}
+
+void loop_emit(struct loop *l, struct event *ev)
+{
+	struct error e = ERROR_INIT;
+
+	if (l->broken || !l->deps->emit(l->deps->ctx, ev, &e))
+		return;
+	if (e.code == ERR_NOMEM) {
+		l->nomem = true;
+		return;
+	}
+	l->broken = true;
+	l->broken_error = e;
+}
+
+void loop_notice(struct loop *l, const char *code, const char *fmt, ...)
+{
+	struct event ev = { .kind = EVENT_NOTICE };
+	va_list ap;
+
+	va_start(ap, fmt);
+	char *text = vformat(fmt, ap);
+	va_end(ap);
+	if (!text) {
+		l->nomem = true;
+		return;
+	}
+	ev.u.notice = (struct event_notice){ .code = code, .text = text };
+	loop_emit(l, &ev);
+	free(text);
+}
+
+void loop_say(struct loop *l, const char *text)
+{
+	struct event ev = { .kind = EVENT_USER };
+	struct block *b = block_new_text(text, strlen(text));
+
+	if (!b) {
+		l->nomem = true;
+		return;
+	}
+	ev.u.user = (struct event_user){ .block = b, .synthetic = true };
+	loop_emit(l, &ev);
+	if (history_add_user_block(l->state.messages, b))
+		l->nomem = true;
+}
+
+/* An API failure that no recovery undid is shown exactly once, here. It never enters history. */
+static void show_failure(struct loop *l, enum terminal_reason reason)
+{
+	struct event ev = { .kind = EVENT_ASSISTANT };
+	struct usage none = { 0 };
+
+	if (!l->failure.category || !l->nerrors)
+		return;
+	if (reason != TERM_MODEL_ERROR && reason != TERM_PROMPT_TOO_LONG && reason != TERM_IMAGE_ERROR &&
+	    reason != TERM_MAX_OUTPUT && reason != TERM_REFUSAL)
+		return;
+	ev.u.assistant = (struct event_assistant){
+		.message_id = "synthetic",
+		.model = "<synthetic>",
+		.text = l->errors[l->nerrors - 1],
+		.usage = &none,
+		.error = l->failure.category,
+	};
+	loop_emit(l, &ev);
+}
+
+static void add_default_error(struct loop *l, enum terminal_reason reason)
+{
+	if (l->nerrors)
+		return;
+	if (l->broken)
+		loop_add_error(l, "%s", l->broken_error.msg);
+	else if (l->nomem)
+		loop_add_error(l, "out of memory");
+	else if (l->signo)
+		loop_add_error(l, "ended by signal %d (%s)", l->signo, strsignal(l->signo));
+	else if (l->timed_out)
+		loop_add_error(l, "the wall time of %lld s is over", (long long)(l->cfg->wall_time_ms / 1000));
+	else
+		loop_add_error(l, "%s", terminal_row(reason)->text);
+}
+
+static size_t fill_limits(const struct loop *l, struct limit_line *v)
+{
+	const struct loop_config *c = l->cfg;
+	const struct limit_line all[] = {
+		{ "max_turns", c->max_turns, l->state.turn_count, 0, false },
+		{ "token_budget", c->token_budget, account_tokens(l), 0, false },
+		{ "max_cost_usd", c->max_cost_nano_usd, l->account.cost_nano_usd, 0, true },
+		{ "max_requests", c->max_requests, l->account.requests, 0, false },
+		{ "max_tool_calls", c->max_tool_calls, l->account.tool_calls, 0, false },
+		{ "wall_time_ms", c->wall_time_ms, l->deps->now(l->deps->ctx) - c->started, 0, false },
+	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		if (all[i].max <= 0)
+			continue;
+		v[n] = all[i];
+		v[n].left = v[n].max - v[n].used;
+		n++;
+	}
+	return n;
+}
+
+#define MAX_LIMITS 8
+
+static void emit_result(struct loop *l, struct loop_outcome *out)
+{
+	const struct loop_config *c = l->cfg;
+	const struct account *a = &l->account;
+	struct limit_line limits[MAX_LIMITS];
+	struct model_usage model = { c->model, a->paid, a->cost_unknown ? -1 : a->cost_nano_usd, c->row->window,
+		                     c->row->max_output };
+	struct denial *denials = calloc(l->ndenied + 1, sizeof *denials);
+	struct event ev = { .kind = EVENT_RESULT };
+	bool answered = out->reason == TERM_COMPLETED || out->reason == TERM_MAX_OUTPUT;
+
+	if (!denials)
+		l->ndenied = 0;
+	for (size_t i = 0; i < l->ndenied; i++)
+		denials[i] = (struct denial){ l->denied[i]->name, l->denied[i]->id, l->denied[i]->input };
+	ev.u.result = (struct event_result){
+		.reason = out->reason,
+		.transient = out->transient,
+		.exit_code = out->exit_code,
+		.result = answered ? (l->result ? l->result : "") : NULL,
+		.result_len = answered && l->result ? l->result_len : 0,
+		.errors = (const char *const *)l->errors,
+		.nerrors = l->nerrors,
+		.duration_ms = l->deps->now(l->deps->ctx) - c->started,
+		.duration_api_ms = a->api_ms,
+		.num_turns = l->state.turn_count,
+		.stop_reason = l->stop_reason,
+		.cost_nano_usd = a->cost_unknown ? -1 : a->cost_nano_usd,
+		.cost_lower_bound = a->cost_lower_bound,
+		.usage = a->accepted,
+		.models = &model,
+		.nmodels = a->requests ? 1 : 0,
+		.denials = denials,
+		.ndenials = l->ndenied,
+		.transitions = l->transitions,
+		.limits = limits,
+		.nlimits = fill_limits(l, limits),
+		.side_effects = (const char *const *)l->side_effects,
+		.nside_effects = l->nside_effects,
+		.retry_after_ms = out->reason == TERM_MODEL_ERROR ? l->failure.retry_after_ms : -1,
+		.api_error_status = out->reason == TERM_COMPLETED ? 0 : l->failure.http_status,
+	};
+	loop_emit(l, &ev);
+	free(denials);
+}
+
+void loop_finish(struct loop *l, enum terminal_reason reason, struct loop_outcome *out)
+{
+	/* memory that ran out once may be there again now: the result must still be written if it can */
+	l->nomem = l->nomem && reason == TERM_INTERNAL_ERROR;
+	*out = (struct loop_outcome){ .reason = reason, .signo = l->signo };
+	out->transient = reason == TERM_MODEL_ERROR && l->failure.transient;
+	if (reason != TERM_ABORTED_STREAMING && reason != TERM_ABORTED_TOOLS)
+		out->signo = 0;
+	out->exit_code = out->signo ? 128 + out->signo : terminal_exit_code(reason, out->transient);
+	if (reason != TERM_COMPLETED) {
+		add_default_error(l, reason);
+		show_failure(l, reason);
+	}
+	emit_result(l, out);
+	out->broken = l->broken;
+	if (reason != TERM_COMPLETED)
+		error_set(&out->error, ERR_SYS, "%s: %s", terminal_row(reason)->name,
+		          l->nerrors ? l->errors[l->nerrors - 1] : terminal_row(reason)->text);
+}

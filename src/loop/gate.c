@@ -1,0 +1,95 @@
+#include "loop/state.h"
+
+/* A hard limit: what is used and what is allowed. Turns stand apart, they end a run differently; tool calls too: their
+ * limit forbids more calls (tools.c), not the answer that follows the last allowed one. */
+struct limit {
+	const char *name;
+	int64_t used, max;
+};
+
+static bool spent(struct loop *l, enum terminal_reason *why)
+{
+	const struct loop_config *c = l->cfg;
+	const struct account *a = &l->account;
+	const struct limit limits[] = {
+		{ "token budget", account_tokens(l), c->token_budget },
+		{ "cost budget", a->cost_nano_usd, c->max_cost_nano_usd },
+		{ "request limit", a->requests, c->max_requests },
+	};
+
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		if (limits[i].max <= 0 || limits[i].used < limits[i].max)
+			continue;
+		*why = TERM_BUDGET_EXHAUSTED;
+		if (i == 1)
+			loop_add_error(l, "the %s of %.9g USD is spent (%.9g USD used)", limits[i].name,
+			               (double)limits[i].max / 1e9, (double)limits[i].used / 1e9);
+		else
+			loop_add_error(l, "the %s of %lld is spent (%lld used)", limits[i].name,
+			               (long long)limits[i].max, (long long)limits[i].used);
+		return true;
+	}
+	return false;
+}
+
+enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why)
+{
+	if (loop_abort_due(l))
+		return GATE_ABORT;
+	if (new_turn && l->state.turn_count >= l->cfg->max_turns) {
+		*why = TERM_MAX_TURNS;
+		loop_add_error(l, "Reached maximum number of turns (%lld)", (long long)l->cfg->max_turns);
+		return GATE_LIMIT;
+	}
+	return spent(l, why) ? GATE_LIMIT : GATE_GO;
+}
+
+bool loop_is_aborted(const struct loop *l)
+{
+	return l->signals > 0 || l->timed_out || l->broken;
+}
+
+bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev)
+{
+	struct error e = ERROR_INIT;
+	int64_t deadline = l->timed_out ? CLOCK_NEVER : l->cfg->deadline;
+
+	if (l->deps->next_event(l->deps->ctx, until < deadline ? until : deadline, ev, &e)) {
+		l->broken = true;
+		l->broken_error = e;
+		ev->kind = LOOP_EV_BROKEN;
+		return false;
+	}
+	switch (ev->kind) {
+	case LOOP_EV_SIGNAL:
+		if (!l->signo)
+			l->signo = ev->signo;
+		l->signals++;
+		return false;
+	case LOOP_EV_BROKEN:
+		l->broken = true;
+		l->broken_error = ev->error;
+		return false;
+	default:
+		break;
+	}
+	if (ev->kind == LOOP_EV_NONE && !l->timed_out && l->deps->now(l->deps->ctx) >= l->cfg->deadline) {
+		l->timed_out = true;
+		return false;
+	}
+	return true;
+}
+
+bool loop_abort_due(struct loop *l)
+{
+	struct loop_event ev;
+
+	if (!loop_is_aborted(l) && l->deps->now(l->deps->ctx) >= l->cfg->deadline)
+		l->timed_out = true;
+	/* Nothing of ours runs between phases, so all that can come now is a signal or news of the output. */
+	while (!loop_is_aborted(l)) {
+		if (!loop_wait(l, 0, &ev) || ev.kind == LOOP_EV_NONE)
+			break;
+	}
+	return loop_is_aborted(l);
+}

@@ -1,0 +1,95 @@
+#include "loop/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The one place where state changes hands: what the trace says is what the machine did. */
+static void advance(struct loop *l, const struct verdict *v)
+{
+	struct event ev = { .kind = EVENT_TRANSITION };
+	const struct continue_row *from = continue_row(l->state.transition);
+
+	ev.u.transition = (struct event_transition){
+		.reason = continue_row(v->cont)->name,
+		.turn = v->next.turn_count,
+		.from = from ? from->name : NULL,
+		.tokens = estimate_tokens(&l->estimate, v->next.messages, 0),
+	};
+	l->state = v->next;
+	l->state.transition = v->cont;
+	l->transitions[v->cont]++;
+	loop_emit(l, &ev);
+}
+
+/* One iteration: call the model, then run tools, recover or decide. */
+static struct verdict step(struct loop *l)
+{
+	enum terminal_reason stopped = TERM_NONE;
+
+	switch (loop_call_model(l, &stopped)) {
+	case CALL_ACCEPTED:
+		free(l->failure.text); /* what was recovered is not to be shown */
+		l->failure = (struct call_failure){ .retry_after_ms = -1 };
+		return loop_decide(l);
+	case CALL_FAILED:
+		return loop_recover_error(l);
+	case CALL_STOPPED:
+		break;
+	}
+	/* a nudge is a wish: a limit met on its way does not undo the answer that was given */
+	if (l->state.transition == CONT_EMPTY_NUDGE &&
+	    (stopped == TERM_MAX_TURNS || stopped == TERM_BUDGET_EXHAUSTED)) {
+		while (l->nerrors)
+			free(l->errors[--l->nerrors]);
+		return verdict_term(TERM_COMPLETED);
+	}
+	return verdict_term(stopped);
+}
+
+static void release(struct loop *l)
+{
+	answer_release(&l->answer);
+	executor_release(&l->executor);
+	for (size_t i = 0; i < l->ndenied; i++)
+		block_unref(l->denied[i]);
+	free(l->denied);
+	for (size_t i = 0; i < l->nside_effects; i++)
+		free(l->side_effects[i]);
+	free(l->side_effects);
+	for (size_t i = 0; i < l->nerrors; i++)
+		free(l->errors[i]);
+	free(l->errors);
+	free(l->failure.text);
+	free(l->result);
+	free(l->stop_reason);
+}
+
+void loop_run(const struct loop_config *cfg, const struct loop_deps *deps, struct history *history,
+              struct loop_outcome *out)
+{
+	struct loop l = {
+		.cfg = cfg,
+		.deps = deps,
+		.state = { .messages = history },
+		.estimate = { .anchor_tokens = -1, .bytes_per_token = cfg->row->flags & CAT_DENSE_TOKENS ? 3 : 4 },
+		.failure = { .retry_after_ms = -1 },
+	};
+	struct event init = { .kind = EVENT_INIT };
+
+	executor_init(&l.executor, cfg->tool_concurrency);
+	init.u.init = cfg->init;
+	loop_emit(&l, &init);
+	for (;;) {
+		struct verdict v = step(&l);
+		if (l.nomem || l.broken)
+			v = verdict_term(TERM_INTERNAL_ERROR);
+		if (v.term) {
+			loop_finish(&l, v.term, out);
+			break;
+		}
+		if (v.cont)
+			advance(&l, &v);
+		answer_release(&l.answer);
+	}
+	release(&l);
+}

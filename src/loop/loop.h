@@ -1,0 +1,53 @@
+/*
+ * The agent loop: one task is driven to exactly one Terminal. An explicit state machine; every
+ * iteration ends in a named Continue or a named Terminal, both visible as events.
+ *
+ * Nothing here is global: the loop can run inside itself. The outside world is reached through
+ * struct loop_deps alone (loop/deps.h).
+ */
+#ifndef QUERN_LOOP_LOOP_H
+#define QUERN_LOOP_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "loop/deps.h"
+#include "message/message.h"
+#include "model/catalog.h"
+#include "model/retry.h"
+#include "model/watchdog.h"
+#include "record/event.h"
+
+/* Captured once at the start, never changed. Strings are borrowed for the run. 0 = no limit, but for max_turns. */
+struct loop_config {
+	struct event_init init;
+	const char *model;
+	const struct catalog_row *row;     /* never NULL: catalog_or_default */
+	const char *system;                /* NULL = none */
+	const char *tools_json;            /* NULL = none */
+	const char *thinking_json, *effort, *extra_json;
+	int64_t max_output_tokens;         /* the user's; 0 = ours to choose and to raise */
+	int64_t max_turns, token_budget, max_cost_nano_usd, max_requests, max_tool_calls;
+	int64_t started;                   /* monotonic ms: durations and the wall time count from here */
+	int64_t deadline;                  /* monotonic ms, CLOCK_NEVER = none */
+	int64_t wall_time_ms;              /* 0 = none; for the result's limits */
+	struct retry_policy retry;
+	struct watchdog_limits watchdog;
+	size_t tool_concurrency;
+};
+
+struct loop_outcome {
+	enum terminal_reason reason;
+	bool transient;
+	int signo;       /* the signal that ended it, 0 if none */
+	int exit_code;   /* what the result event said */
+	bool broken;     /* stdout or the supervisor is gone: the result could not be written */
+	struct error error; /* one line for stderr when the reason is not completed */
+};
+
+/* Runs the conversation in *history (it ends with the user's task) to its end. All events from init to the result are
+ * emitted. The history grows; it stays the caller's. */
+void loop_run(const struct loop_config *cfg, const struct loop_deps *deps, struct history *history,
+              struct loop_outcome *out);
+
+#endif

@@ -1,0 +1,195 @@
+/* Phase 4: what can still be done about a refused request or a cut answer. */
+#include "loop/state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RAISED_CAP     64000
+#define MAX_RECOVERIES 3
+#define MIN_USEFUL_CAP 1000
+
+static const char resume_text[] =
+        "Your answer was cut at the output limit. Go on exactly where it stopped: no apology, no repetition of what "
+        "you already wrote. If much is left to do, do it in smaller pieces.";
+
+/* Faults that are mended by leaving something out, once each. */
+static const struct repair {
+	enum request_fault fault;
+	unsigned without;
+	const char *what;
+} repairs[] = {
+	{ FAULT_THINKING, WITHOUT_THINKING, "the thinking setting" },
+	{ FAULT_THINKING_BLOCKS, WITHOUT_THINKING_BLOCKS, "all thinking in the conversation" },
+	{ FAULT_EFFORT, WITHOUT_EFFORT, "the effort setting" },
+	{ FAULT_EXTRA, WITHOUT_EXTRA, "the extra request fields" },
+	{ FAULT_CACHE, WITHOUT_CACHE_MARKS, "the cache marks" },
+	{ FAULT_BETA, WITHOUT_BETAS, "the beta header" },
+};
+
+static bool leave_out(struct loop *l, enum request_fault fault)
+{
+	for (size_t i = 0; i < sizeof repairs / sizeof *repairs; i++) {
+		if (repairs[i].fault != fault)
+			continue;
+		if (l->without & repairs[i].without)
+			return false; /* it was left out already: that is not what the server minds */
+		l->without |= repairs[i].without;
+		loop_notice(l, "request_repaired", "the server refused the request; sending it again without %s",
+		            repairs[i].what);
+		return true;
+	}
+	return false;
+}
+
+static bool clamp_cap(struct loop *l, int64_t cap)
+{
+	if (cap < MIN_USEFUL_CAP || cap >= loop_output_cap(l))
+		return false;
+	l->cap_clamp = cap;
+	loop_notice(l, "request_repaired",
+	            "the server takes at most %" PRId64 " output tokens; sending it again with that", cap);
+	return true;
+}
+
+/* An image as it stands in a serialised block. In text the quotes would be escaped, so this cannot be text. */
+static bool holds_image(const struct block *b)
+{
+	return b->kind == BLOCK_IMAGE ||
+	       (b->kind == BLOCK_TOOL_RESULT && strstr(b->json, "\"type\":\"image\"") != NULL);
+}
+
+/* Puts a note in the place of the newest image that is left. False: there is none. */
+static bool replace_image(struct loop *l, const char *why)
+{
+	static const char note[] = "[An image stood here. The API refused it, so it was left out.]";
+	struct history *h = l->state.messages;
+
+	for (size_t i = h->n; i-- > 0;) {
+		struct message *m = h->v[i];
+		for (size_t k = m->n; k-- > 0;) {
+			if (!holds_image(m->blocks[k]))
+				continue;
+			struct block *b = m->blocks[k]->kind == BLOCK_TOOL_RESULT
+			                          ? block_new_tool_result(m->blocks[k]->id, note, sizeof note - 1,
+			                                                  false)
+			                          : block_new_text(note, sizeof note - 1);
+			if (!b) {
+				l->nomem = true;
+				return false;
+			}
+			block_unref(m->blocks[k]);
+			m->blocks[k] = b;
+			loop_notice(l, "image_removed", "the API refused an image (%s); a note stands in its place",
+			            why);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool loop_repair_request(struct loop *l, const struct model_end *end)
+{
+	if (end->failure != MODEL_HTTP)
+		return false;
+	struct request_fault_info info = retry_request_fault(end);
+	switch (info.fault) {
+	case FAULT_MAX_TOKENS:
+		return clamp_cap(l, info.limit);
+	case FAULT_INPUT_PLUS_MAX:
+		return info.limit > 0 && info.tokens >= 0 && clamp_cap(l, info.limit - info.tokens - MIN_USEFUL_CAP);
+	case FAULT_IMAGE:
+		return replace_image(l, end->message);
+	default:
+		return leave_out(l, info.fault);
+	}
+}
+
+/* Words of an API failure: in errors[], and once as a synthetic assistant line right before the result. */
+static struct verdict fail_with(struct loop *l, enum terminal_reason reason)
+{
+	loop_add_error(l, "%s", l->failure.text ? l->failure.text : "the model call failed");
+	return verdict_term(reason);
+}
+
+struct verdict loop_recover_error(struct loop *l)
+{
+	const struct call_failure *f = &l->failure;
+
+	if (f->failure == MODEL_MISMATCH)
+		return fail_with(l, TERM_REPLAY_MISMATCH);
+	if (f->fault == FAULT_PROMPT_TOO_LONG || f->fault == FAULT_INPUT_PLUS_MAX)
+		return fail_with(l, TERM_PROMPT_TOO_LONG);
+	if (f->fault == FAULT_IMAGE) /* every image was replaced already, see loop_repair_request */
+		return fail_with(l, TERM_IMAGE_ERROR);
+	return fail_with(l, TERM_MODEL_ERROR);
+}
+
+/* The raised cap, or 0 if the user chose the cap or nothing would be raised. */
+static int64_t raised_cap(const struct loop *l)
+{
+	int64_t cap = RAISED_CAP;
+
+	if (l->cfg->max_output_tokens)
+		return 0;
+	if (l->cfg->row->max_output && l->cfg->row->max_output < cap)
+		cap = l->cfg->row->max_output;
+	if (l->cap_clamp && l->cap_clamp < cap)
+		cap = l->cap_clamp;
+	return cap > loop_output_cap(l) ? cap : 0;
+}
+
+static bool has_complete_call(const struct message *m)
+{
+	for (size_t i = 0; i + 1 < m->n; i++)
+		if (m->blocks[i]->kind == BLOCK_TOOL_USE)
+			return true;
+	return false;
+}
+
+static struct verdict give_up_cut(struct loop *l, const char *why)
+{
+	answer_drop_incomplete(l);
+	free(l->result);
+	l->result = answer_text(l->answer.message, &l->result_len);
+	answer_accept_lines(l);
+	answer_store(l);
+	l->state.turn_count += !l->state.same_turn;
+	loop_add_error(l, "%s", why);
+	l->failure.category = "max_output_tokens";
+	return verdict_term(TERM_MAX_OUTPUT);
+}
+
+struct verdict loop_recover_cut(struct loop *l)
+{
+	struct answer *a = &l->answer;
+	struct loop_state next = l->state;
+	int64_t raised = raised_cap(l);
+
+	if (has_complete_call(a->message)) {
+		/* complete calls run; the cut rest is dropped, and the raised cap is used from here on */
+		answer_drop_incomplete(l);
+		if (raised)
+			l->state.max_output_override = raised;
+		return loop_run_tools(l);
+	}
+	if (!strcmp(a->stop_reason, "model_context_window_exceeded"))
+		return give_up_cut(l, "the answer was cut: prompt and answer together fill the model's context window");
+	if (raised) {
+		answer_tombstone(l);
+		next.max_output_override = raised;
+		return verdict_go(CONT_MAX_OUTPUT_ESCALATE, &next);
+	}
+	if (l->state.max_output_recovery_count >= MAX_RECOVERIES)
+		return give_up_cut(
+		        l, "the answer was cut at the output limit, and resuming it did not bring it to an end");
+	answer_drop_incomplete(l);
+	answer_accept_lines(l);
+	answer_store(l);
+	next.turn_count += !l->state.same_turn;
+	next.same_turn = false;
+	next.max_output_recovery_count++;
+	loop_say(l, resume_text);
+	return verdict_go(CONT_MAX_OUTPUT_RECOVERY, &next);
+}

@@ -1,0 +1,166 @@
+/*
+ * What the rooms of the loop share (private to loop/): the state that changes between iterations,
+ * the accounts, the answer being received, and the verdict that ends an iteration.
+ */
+#ifndef QUERN_LOOP_STATE_H
+#define QUERN_LOOP_STATE_H
+
+#include "loop/loop.h"
+#include "tool/executor.h"
+
+/* Replaced whole at the end of an iteration, at one place (loop.c, advance). */
+struct loop_state {
+	struct history *messages;          /* append-only; shared by old and new state */
+	int max_output_recovery_count;     /* 0..3; next_turn resets it */
+	int64_t max_output_override;       /* set by escalation, stays for the run; 0 = none */
+	int pauses;                        /* pause_turn in a row */
+	int malformed;                     /* answers in a row with nothing but unusable calls */
+	bool nudged;                       /* the empty answer's nudge is given; next_turn resets it */
+	bool same_turn;                    /* the next request belongs to the turn that it continues */
+	int turn_count;                    /* accepted answers */
+	enum continue_reason transition;   /* the Continue that led here, CONT_NONE at first */
+};
+
+/* What was used and paid, over all requests of the process. Only grows. */
+struct account {
+	struct usage accepted;             /* answers in history */
+	struct usage paid;                 /* every attempt with known usage */
+	int64_t cost_nano_usd;
+	bool cost_unknown, cost_lower_bound;
+	int64_t requests, tool_calls;
+	int64_t api_ms;
+	bool warned;                       /* the model was told that a budget is nearly spent */
+};
+
+/* One attempt's answer as it comes in. */
+struct answer {
+	char *message_id, *model;          /* owned; "" until message_start */
+	struct message *message;           /* accepted blocks in order, blank text left out */
+	size_t emitted;                    /* blocks whose line is out; all but the last, until acceptance */
+	char (*uuids)[UUID_LEN + 1];       /* of the lines that are out */
+	size_t nuuids;
+	struct usage usage;
+	char *stop_reason, *stop_sequence, *stop_details; /* owned or NULL */
+};
+
+/* How a model call ended for the loop. */
+enum call_result { CALL_ACCEPTED, CALL_FAILED, CALL_STOPPED };
+
+/* Why a call failed for good; texts are owned. */
+struct call_failure {
+	enum model_failure failure;
+	enum request_fault fault;
+	char *text;                        /* one line */
+	const char *category;              /* static */
+	int http_status;
+	bool transient;
+	int64_t retry_after_ms;            /* -1 = none */
+};
+
+/* The end of an iteration: a Continue with the next state, or a Terminal. */
+struct verdict {
+	enum continue_reason cont;         /* CONT_NONE: term holds */
+	enum terminal_reason term;
+	struct loop_state next;
+};
+
+struct loop {
+	const struct loop_config *cfg;
+	const struct loop_deps *deps;
+	struct loop_state state;
+	struct account account;
+	struct executor executor;
+	struct answer answer;
+	struct call_failure failure;
+	unsigned without;                  /* enum model_without: repairs that were made */
+	int64_t cap_clamp;                 /* largest max_tokens the server takes; 0 = not told */
+	struct estimate estimate;
+	/* how it ends */
+	int signo;
+	int signals;                       /* how many came: the second skips the grace periods */
+	bool timed_out;                    /* the deadline has come */
+	bool broken;
+	struct error broken_error;
+	struct block **denied;             /* tool_use blocks, references */
+	size_t ndenied;
+	char **side_effects;
+	size_t nside_effects;
+	char **errors;                     /* lines of result.errors */
+	size_t nerrors;
+	char *result;                      /* answer text for the result event, or NULL */
+	size_t result_len;
+	char *stop_reason;                 /* of the last answer */
+	int transitions[CONT_COUNT];
+	bool nomem;
+};
+
+/* ---- gate.c ---- */
+enum gate { GATE_GO, GATE_ABORT, GATE_LIMIT };
+/* Stands before every request. GATE_LIMIT fills *why (the limit's Terminal) and adds the words to errors. */
+enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why);
+/* Looks for a signal or the deadline without waiting. True: the run must end. */
+bool loop_abort_due(struct loop *l);
+bool loop_is_aborted(const struct loop *l);
+/* One wait; notes signals, the deadline and broken ends in l. False if the run must end. */
+bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev);
+
+/* ---- call.c: phase 2 ---- */
+enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped);
+int64_t loop_output_cap(const struct loop *l);
+
+/* ---- answer.c ---- */
+void answer_init(struct answer *a);
+void answer_release(struct answer *a);
+void answer_take_start(struct loop *l, const struct model_event *ev);
+void answer_take_block(struct loop *l, struct block *b);
+void answer_take_end(struct loop *l, const struct model_end *end);
+/* Emits what is held back with the final stop_reason and usage: the mark of acceptance. */
+void answer_accept_lines(struct loop *l);
+/* Withdraws the lines that are out and tells the attempt's usage. */
+void answer_tombstone(struct loop *l);
+/* Leaves out what a cut answer must not keep: the last block if it is a call, unsigned thinking. */
+void answer_drop_incomplete(struct loop *l);
+/* Moves the answer into history; nothing is stored if no block is left. */
+void answer_store(struct loop *l);
+bool answer_is_cut(const struct answer *a);
+/* The text behind the last block that is no text: the final answer. Owned by the caller. */
+char *answer_text(const struct message *m, size_t *len);
+
+/* ---- tools.c: phase 3 ---- */
+struct verdict loop_run_tools(struct loop *l);
+
+/* ---- recover.c: phase 4 ---- */
+struct verdict loop_recover_error(struct loop *l);
+struct verdict loop_recover_cut(struct loop *l);
+/* One-time repair of a refused request. True: send it again. */
+bool loop_repair_request(struct loop *l, const struct model_end *end);
+
+/* ---- decide.c: phase 5 ---- */
+struct verdict loop_decide(struct loop *l);
+
+/* ---- account.c ---- */
+void account_attempt(struct loop *l, const struct usage *u, bool output_known);
+int64_t account_tokens(const struct loop *l);
+
+/* ---- finish.c ---- */
+void loop_finish(struct loop *l, enum terminal_reason reason, struct loop_outcome *out);
+void loop_add_error(struct loop *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Emits; a failure marks the loop broken. */
+void loop_emit(struct loop *l, struct event *ev);
+void loop_notice(struct loop *l, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* Appends a text of the program to the conversation and shows it as a synthetic user line. */
+void loop_say(struct loop *l, const char *text);
+
+static inline struct verdict verdict_term(enum terminal_reason r)
+{
+	struct verdict v = { CONT_NONE, r, { 0 } };
+	return v;
+}
+
+static inline struct verdict verdict_go(enum continue_reason r, const struct loop_state *next)
+{
+	struct verdict v = { r, TERM_NONE, *next };
+	return v;
+}
+
+#endif

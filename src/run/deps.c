@@ -1,0 +1,146 @@
+/* The loop's seam, filled with the real world. */
+#include "run/world.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static void random_bytes(void *p, size_t n)
+{
+	unsigned char *at = p;
+
+	while (n) {
+		ssize_t got = getrandom(at, n, 0);
+		if (got < 0)
+			continue; /* interrupted: it cannot fail otherwise for so few bytes */
+		at += got;
+		n -= (size_t)got;
+	}
+}
+
+/* A random UUID (RFC 9562, version 4). */
+void world_new_id(void *ctx, char out[UUID_LEN + 1])
+{
+	unsigned char b[16];
+
+	(void)ctx;
+	random_bytes(b, sizeof b);
+	b[6] = (unsigned char)((b[6] & 0x0F) | 0x40);
+	b[8] = (unsigned char)((b[8] & 0x3F) | 0x80);
+	snprintf(out, UUID_LEN + 1, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+	         b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+const char *world_run_dir(void *ctx, struct error *e)
+{
+	struct world *w = ctx;
+
+	return run_dir_path(w->run_dir, e);
+}
+
+void world_mask(void *ctx, struct buf *text)
+{
+	struct world *w = ctx;
+
+	secrets_mask(w->secrets, text);
+}
+
+static int model_start(void *ctx, const struct model_request *req, struct error *e)
+{
+	struct world *w = ctx;
+
+	log_verbose("turn %d: request to %s, at most %lld output tokens", req->turn, req->model,
+	            (long long)req->max_tokens);
+	return w->model->ops->start(w->model, req, e);
+}
+
+/* What the cancelled attempt had queued must not be taken for the next one's. */
+static void model_cancel(void *ctx)
+{
+	struct world *w = ctx;
+
+	w->model->ops->cancel(w->model);
+	world_drop_model_events(w);
+}
+
+static enum tool_class tool_class(void *ctx, const char *name)
+{
+	struct world *w = ctx;
+
+	return toolbox_class(w->toolbox, name);
+}
+
+static int tool_start(void *ctx, const struct block *use, struct tool_result *now, struct error *e)
+{
+	struct world *w = ctx;
+
+	return toolbox_start(w->toolbox, use, world_on_tool, w, now, e);
+}
+
+static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
+{
+	struct world *w = ctx;
+
+	toolbox_cancel(w->toolbox, tool_use_id, grace_ms);
+}
+
+static int emit(void *ctx, struct event *ev, struct error *e)
+{
+	struct world *w = ctx;
+
+	if (ev->kind == EVENT_TRANSITION)
+		log_verbose("turn %d: %s", ev->u.transition.turn, ev->u.transition.reason);
+	else if (ev->kind == EVENT_API_RETRY)
+		log_verbose("attempt %d failed: %s; next in %lld ms", ev->u.retry.attempt, ev->u.retry.text,
+		            (long long)ev->u.retry.delay_ms);
+	else if (ev->kind == EVENT_NOTICE)
+		log_warn("%s", ev->u.notice.text);
+	else if (ev->kind == EVENT_RESULT && recorder_named_file(w->recorder))
+		ev->u.result.run_dir = run_dir_made(w->run_dir);
+	return recorder_emit(w->recorder, ev, e);
+}
+
+static bool output_full(void *ctx)
+{
+	struct world *w = ctx;
+
+	return recorder_backlog(w->recorder) > RECORDER_HIGH_WATER;
+}
+
+static double random01(void *ctx)
+{
+	uint32_t r;
+
+	(void)ctx;
+	random_bytes(&r, sizeof r);
+	return (double)r / 4294967296.0;
+}
+
+static int64_t now(void *ctx)
+{
+	(void)ctx;
+	return clock_mono_ms();
+}
+
+void world_deps(struct world *w, struct loop_deps *deps)
+{
+	*deps = (struct loop_deps){
+		.ctx = w,
+		.model_start = model_start,
+		.model_cancel = model_cancel,
+		.tool_class = tool_class,
+		.tool_start = tool_start,
+		.tool_cancel = tool_cancel,
+		.emit = emit,
+		.output_full = output_full,
+		.new_id = world_new_id,
+		.random01 = random01,
+		.now = now,
+		.next_event = world_next_event,
+	};
+}

@@ -1,0 +1,101 @@
+/* What tools inherit: our environment without secrets, then what the job sets. */
+#include "run/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static size_t name_len(const char *assignment)
+{
+	return strcspn(assignment, "=");
+}
+
+static bool listed(const char *const *names, const char *name, size_t n)
+{
+	for (; names && *names; names++)
+		if (strlen(*names) == n && !strncmp(*names, name, n))
+			return true;
+	return false;
+}
+
+static bool job_sets(const struct job *job, const char *name, size_t n)
+{
+	for (size_t i = 0; i < job->nenv; i++)
+		if (strlen(job->env[i].name) == n && !strncmp(job->env[i].name, name, n))
+			return true;
+	return false;
+}
+
+/* http://user:password@host: the one that a tool must not read. */
+static bool proxy_with_password(const char *assignment, size_t n)
+{
+	return n > 6 && !strncasecmp(assignment + n - 6, "_proxy", 6) && strchr(assignment + n, '@');
+}
+
+/* Variables that the program reads for itself and that no tool needs. */
+static bool ours(const struct job *job, const char *name, size_t n)
+{
+	static const char *const names[] = { "QUERN_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "TMPDIR",
+		                             NULL };
+
+	return listed(names, name, n) ||
+	       (job->api_key_env && strlen(job->api_key_env) == n && !strncmp(job->api_key_env, name, n));
+}
+
+/* 1: a tool gets it. 0: it does not. -1: no memory. */
+static int passes(struct world *w, const char *assignment)
+{
+	const struct job *job = w->job;
+	size_t n = name_len(assignment);
+
+	if (job_sets(job, assignment, n))
+		return 0;
+	if (listed(job->env_keep, assignment, n))
+		return 1;
+	if (!ours(job, assignment, n) && !secret_env_name(assignment, n) && !proxy_with_password(assignment, n))
+		return 1;
+	const char *value = assignment + n + (assignment[n] == '=');
+	if (n == 6 && !strncmp(assignment, "TMPDIR", 6))
+		return 0;
+	return secrets_add(w->secrets, value, strlen(value)) ? -1 : 0;
+}
+
+static const char *assignment(struct arena *a, const char *name, const char *value)
+{
+	size_t n = strlen(name), v = strlen(value);
+	char *p = arena_alloc(a, n + v + 2);
+
+	if (p) {
+		memcpy(p, name, n);
+		p[n] = '=';
+		memcpy(p + n + 1, value, v);
+	}
+	return p;
+}
+
+int world_child_env(struct world *w, const char *tmpdir, struct error *e)
+{
+	const struct job *job = w->job;
+	size_t count = 0, n = 0;
+
+	while (w->envp[count])
+		count++;
+	const char **v = arena_alloc(&w->arena, (count + job->nenv + 2) * sizeof *v);
+	if (!v)
+		return error_nomem(e);
+	for (size_t i = 0; i < count; i++) {
+		int pass = passes(w, w->envp[i]);
+		if (pass < 0)
+			return error_nomem(e);
+		if (pass && !(v[n++] = arena_strdup(&w->arena, w->envp[i])))
+			return error_nomem(e);
+	}
+	for (size_t i = 0; i < job->nenv; i++)
+		if (!(v[n++] = assignment(&w->arena, job->env[i].name, job->env[i].value)))
+			return error_nomem(e);
+	if (!job_sets(job, "TMPDIR", 6) && !(v[n++] = assignment(&w->arena, "TMPDIR", tmpdir)))
+		return error_nomem(e);
+	v[n] = NULL;
+	w->child_env = v;
+	return 0;
+}

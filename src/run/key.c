@@ -1,0 +1,107 @@
+/* The key: found by precedence, cleaned, and then gone from where it was found. */
+#include "run/world.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/log.h"
+
+#define KEY_MAX ((size_t)128 << 10)
+
+static char *variable(char **envp, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *envp; envp++)
+		if (!strncmp(*envp, name, n) && (*envp)[n] == '=')
+			return *envp + n + 1;
+	return NULL;
+}
+
+/* The value is overwritten where /proc/PID/environ would show it. */
+static void wipe_variable(char **envp, const char *name)
+{
+	char *value = variable(envp, name);
+
+	if (value)
+		explicit_bzero(value, strlen(value));
+}
+
+static int from_file(struct world *w, const char *path, struct error *e)
+{
+	if (io_read_file(AT_FDCWD, path, &w->key, e))
+		return error_prefix(e, "model.api_key_file");
+	w->key_source = "api_key_file";
+	return 0;
+}
+
+static bool from_variable(struct world *w, const char *name, const char *source, bool bearer)
+{
+	const char *value = variable(w->envp, name);
+
+	if (!value)
+		return false;
+	buf_adds(&w->key, value);
+	w->key_source = source;
+	w->key_bearer = bearer;
+	return true;
+}
+
+static int find(struct world *w, struct error *e)
+{
+	const struct job *job = w->job;
+
+	if (from_variable(w, "QUERN_API_KEY", "QUERN_API_KEY", false))
+		return 0;
+	if (job->api_key_file)
+		return from_file(w, job->api_key_file, e);
+	if (job->api_key_env) {
+		if (!from_variable(w, job->api_key_env, job->api_key_env, false))
+			return error_set(e, ERR_INPUT, "model.api_key_env: the variable '%s' is not set",
+			                 job->api_key_env);
+		return 0;
+	}
+	if (!from_variable(w, "ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY", false))
+		from_variable(w, "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN", true);
+	return 0;
+}
+
+static int remember(struct world *w, const char *value)
+{
+	return value ? secrets_add(w->secrets, value, strlen(value)) : 0;
+}
+
+int world_take_key(struct world *w, struct error *e)
+{
+	static const char *const names[] = { "QUERN_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN" };
+
+	buf_init(&w->key, KEY_MAX);
+	w->key_source = "none";
+	if (find(w, e))
+		return -1;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (remember(w, variable(w->envp, names[i])))
+			return error_nomem(e);
+		wipe_variable(w->envp, names[i]);
+	}
+	if (w->job->api_key_env)
+		wipe_variable(w->envp, w->job->api_key_env);
+	if (!strcmp(w->key_source, "none"))
+		return 0;
+	if (buf_check(&w->key, "the key", e))
+		return -1;
+	int trimmed = secret_clean_key(&w->key, w->key_source, e);
+	if (trimmed < 0)
+		return -1;
+	if (trimmed)
+		log_warn("white space around the key in %s is not part of it and was cut off", w->key_source);
+	return remember(w, buf_str(&w->key)) ? error_nomem(e) : 0;
+}
+
+void world_wipe_key(struct world *w)
+{
+	if (w->key.data)
+		explicit_bzero(w->key.data, w->key.cap);
+	buf_release(&w->key);
+}

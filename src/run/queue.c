@@ -1,0 +1,206 @@
+/* Callbacks of the reactor become events of the loop: copied, queued, handed out one at a time. */
+#include "run/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_TEXTS 8
+
+struct queued {
+	struct queued *next;
+	struct loop_event ev;
+	struct tool_result result;
+	char *texts[MAX_TEXTS]; /* owned copies that ev points to */
+	size_t ntexts;
+};
+
+static void queued_free(struct queued *q)
+{
+	if (!q)
+		return;
+	for (size_t i = 0; i < q->ntexts; i++)
+		free(q->texts[i]);
+	if (q->ev.kind == LOOP_EV_MODEL)
+		block_unref(q->ev.model.block);
+	tool_result_release(&q->result);
+	free(q);
+}
+
+static struct queued *push(struct world *w, enum loop_event_kind kind)
+{
+	struct queued *q = calloc(1, sizeof *q);
+
+	if (!q)
+		return NULL; /* the loop notices by its watchdogs; memory that is gone has no better end */
+	q->ev.kind = kind;
+	if (w->last)
+		w->last->next = q;
+	else
+		w->first = q;
+	w->last = q;
+	return q;
+}
+
+static const char *keep(struct queued *q, const char *s)
+{
+	if (!s || q->ntexts == MAX_TEXTS)
+		return NULL;
+	char *copy = strdup(s);
+	if (copy)
+		q->texts[q->ntexts++] = copy;
+	return copy;
+}
+
+/* Signs of life are many; only the strongest since the last event matters. */
+static bool merged_alive(struct world *w, const struct model_event *ev)
+{
+	if (ev->kind != MODEL_EV_ALIVE || !w->last || w->last->ev.kind != LOOP_EV_MODEL ||
+	    w->last->ev.model.kind != MODEL_EV_ALIVE)
+		return false;
+	if (ev->phase > w->last->ev.model.phase)
+		w->last->ev.model.phase = ev->phase;
+	return true;
+}
+
+static void keep_end(struct queued *q)
+{
+	struct model_end *end = &q->ev.model.end;
+
+	end->stop_reason = keep(q, end->stop_reason);
+	end->stop_sequence = keep(q, end->stop_sequence);
+	end->stop_details = keep(q, end->stop_details);
+	end->error_type = keep(q, end->error_type);
+	end->error_code = keep(q, end->error_code);
+	end->message = keep(q, end->message);
+	end->request_id = keep(q, end->request_id);
+}
+
+void world_on_model(void *ctx, const struct model_event *ev)
+{
+	struct world *w = ctx;
+
+	if (merged_alive(w, ev))
+		return;
+	struct queued *q = push(w, LOOP_EV_MODEL);
+	if (!q)
+		return;
+	q->ev.model = *ev;
+	q->ev.model.block = ev->block ? block_ref(ev->block) : NULL;
+	q->ev.model.json = NULL;
+	if (ev->kind == MODEL_EV_RAW && (q->ev.model.json = keep(q, ev->json)) == NULL)
+		q->ev.model.kind = MODEL_EV_ALIVE;
+	q->ev.model.message_id = keep(q, ev->message_id);
+	q->ev.model.model = keep(q, ev->model);
+	keep_end(q);
+}
+
+void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res)
+{
+	struct queued *q = push(ctx, LOOP_EV_TOOL);
+
+	if (!q)
+		return;
+	q->ev.tool_use_id = keep(q, tool_use_id);
+	q->result = *res;
+	*res = (struct tool_result){ 0 };
+	q->ev.result = &q->result;
+}
+
+void world_on_signal(void *ctx, int signo, int sender_pid)
+{
+	struct world *w = ctx;
+	struct queued *q = push(w, LOOP_EV_SIGNAL);
+
+	(void)sender_pid;
+	if (!w->signo)
+		w->signo = signo;
+	if (q)
+		q->ev.signo = signo;
+}
+
+void world_queue_release(struct world *w)
+{
+	while (w->first) {
+		struct queued *next = w->first->next;
+		queued_free(w->first);
+		w->first = next;
+	}
+	w->last = NULL;
+	queued_free(w->current);
+	w->current = NULL;
+}
+
+void world_drop_model_events(struct world *w)
+{
+	struct queued **at = &w->first;
+
+	w->last = NULL;
+	while (*at) {
+		struct queued *q = *at;
+		if (q->ev.kind == LOOP_EV_MODEL) {
+			*at = q->next;
+			queued_free(q);
+		} else {
+			w->last = q;
+			at = &q->next;
+		}
+	}
+}
+
+/* A slow reader of stdout holds back the transfer and the tools' output, never signals or deadlines. */
+static void apply_back_pressure(struct world *w)
+{
+	bool full = recorder_backlog(w->recorder) > RECORDER_HIGH_WATER;
+
+	if (full == w->paused)
+		return;
+	w->paused = full;
+	if (w->model && w->model->ops->pause)
+		w->model->ops->pause(w->model, full);
+	if (w->supervisor)
+		supervisor_pause(w->supervisor, full);
+	if (!full)
+		push(w, LOOP_EV_OUTPUT);
+}
+
+static bool broken(struct world *w, struct loop_event *ev)
+{
+	if (w->told_broken)
+		return false;
+	if (recorder_gone(w->recorder))
+		error_set(&ev->error, ERR_GONE, "stdout is gone");
+	else if (w->supervisor && supervisor_lost(w->supervisor))
+		error_set(&ev->error, ERR_GONE, "the supervisor process is lost");
+	else
+		return false;
+	w->told_broken = true;
+	ev->kind = LOOP_EV_BROKEN;
+	return true;
+}
+
+int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e)
+{
+	struct world *w = ctx;
+
+	queued_free(w->current);
+	w->current = NULL;
+	*ev = (struct loop_event){ .kind = LOOP_EV_NONE };
+	for (bool waited = false;;) {
+		if (broken(w, ev))
+			return 0;
+		apply_back_pressure(w);
+		if (w->first) {
+			w->current = w->first;
+			w->first = w->first->next;
+			if (!w->first)
+				w->last = NULL;
+			*ev = w->current->ev;
+			return 0;
+		}
+		if (waited && clock_mono_ms() >= deadline)
+			return 0;
+		if (reactor_wait(w->reactor, deadline, e) < 0)
+			return -1;
+		waited = true;
+	}
+}

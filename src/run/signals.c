@@ -1,0 +1,49 @@
+#include "run/world.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+static bool inherited_ignored(int signo)
+{
+	struct sigaction old;
+
+	return sigaction(signo, NULL, &old) == 0 && old.sa_handler == SIG_IGN;
+}
+
+/*
+ * TERM always ends the run in order, even if it came blocked or ignored; INT and HUP stay ignored if they were
+ * inherited so (nohup, a background job of a shell). A gone reader and a full file limit are errors of the
+ * write, not the end of the process; children must be waited for whatever the parent thought of SIGCHLD.
+ */
+int world_catch_signals(struct world *w, struct error *e)
+{
+	static const int ours[] = { SIGTERM, SIGINT, SIGHUP };
+	int caught[sizeof ours / sizeof *ours];
+	int n = 0;
+	sigset_t none;
+
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
+		if (ours[i] != SIGTERM && inherited_ignored(ours[i]))
+			continue;
+		signal(ours[i], SIG_DFL);
+		caught[n++] = ours[i];
+	}
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	return reactor_signals(w->reactor, caught, n, world_on_signal, w, e);
+}
+
+void world_die_by(int signo)
+{
+	sigset_t none;
+
+	signal(signo, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	raise(signo);
+	_exit(128 + signo); /* PID 1 of a container does not die of it */
+}

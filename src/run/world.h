@@ -1,0 +1,89 @@
+/*
+ * The real world behind the loop's deps (private to run/): what a run is made of, in the order in which it is
+ * made, and the queue that turns callbacks into events.
+ */
+#ifndef QUERN_RUN_WORLD_H
+#define QUERN_RUN_WORLD_H
+
+#include <stdbool.h>
+
+#include "base/reactor.h"
+#include "guard/secret.h"
+#include "job/job.h"
+#include "loop/deps.h"
+#include "loop/loop.h"
+#include "model/model.h"
+#include "record/event.h"
+#include "record/run_dir.h"
+#include "supervisor/supervisor.h"
+#include "tool/tool.h"
+
+struct queued; /* one event that waits for next_event */
+
+struct world {
+	const struct job *job;
+	char **envp;
+	int64_t started;              /* monotonic ms */
+	int64_t deadline;
+	char session_id[UUID_LEN + 1];
+	struct arena arena;           /* strings that live as long as the run */
+
+	/* in the order of making; freed in the opposite order */
+	struct reactor *reactor;
+	struct secrets *secrets;
+	struct buf key;               /* overwritten as soon as the wire has it */
+	const char *key_source;       /* for the init event */
+	bool key_bearer;
+	const char *workspace;        /* absolute, real */
+	const char *const *add_dirs;  /* likewise */
+	struct run_dir *run_dir;
+	const char *const *child_env;
+	struct supervisor *supervisor;
+	struct toolbox *toolbox;
+	struct recorder *recorder;
+	struct model *model;
+	struct history history;
+
+	/* the queue */
+	struct queued *first, *last, *current;
+	int signo;                    /* the first signal that came */
+	bool paused;                  /* transfers are held because stdout is full */
+	bool told_broken;
+};
+
+/* ---- queue.c ---- */
+void world_on_model(void *ctx, const struct model_event *ev);
+void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res);
+void world_on_signal(void *ctx, int signo, int sender_pid);
+void world_queue_release(struct world *w);
+void world_drop_model_events(struct world *w); /* of an attempt that was cancelled */
+int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e);
+
+/* ---- deps.c ---- */
+void world_deps(struct world *w, struct loop_deps *deps);
+void world_new_id(void *ctx, char out[UUID_LEN + 1]);
+const char *world_run_dir(void *ctx, struct error *e);
+void world_mask(void *ctx, struct buf *text);
+
+/* ---- key.c: take the key out of the environment or its file ---- */
+int world_take_key(struct world *w, struct error *e);
+void world_wipe_key(struct world *w);
+
+/* ---- environment.c: what tools inherit ---- */
+int world_child_env(struct world *w, const char *tmpdir, struct error *e);
+
+/* ---- workspace.c ---- */
+int world_workspace(struct world *w, struct error *e);
+const char *const *world_writable_roots(struct world *w);
+const char *const *world_own_files(struct world *w);
+
+/* ---- prompt.c ---- */
+/* The system prompt: the job's or ours, and what is to be appended. NULL = none. */
+const char *world_system_prompt(struct world *w);
+
+/* ---- signals.c ---- */
+int world_catch_signals(struct world *w, struct error *e);
+/* Ends the process by the signal that ended the run; returns only if the signal does not kill (PID 1). */
+void world_die_by(int signo);
+
+#endif
