@@ -143,7 +143,9 @@ bool recorder_named_file(const struct recorder *r); /* an event named a file in 
 void event_print_schema(struct buf *out);
 /* Plain text on stdout for --help, --version, --print-schema. 0 or -1 with *e. */
 int out_print(const char *text, size_t n, struct error *e);
-/* A result line outside any run (start-up failures), in the given format: complete and written. */
-int recorder_startup_failure(const struct recorder_config *cfg, const char *reason, const char *const *errors, size_t n);
+/* A zeroed result outside any run, in the given format: complete and written. `reason` is mostly TERM_SETUP_FAILED (then
+ * `startup` names the reason, else it is NULL), or an abort while start-up waited for stdin; exit_code is the process's. */
+int recorder_startup_failure(const struct recorder_config *cfg, enum terminal_reason reason, int exit_code,
+                             const char *startup, const char *const *errors, size_t n);
 
 #endif

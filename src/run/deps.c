@@ -10,6 +10,8 @@
 
 #include "base/log.h"
 
+#define STOP_GRACE_MS 2000
+
 static void random_bytes(void *p, size_t n)
 {
 	unsigned char *at = p;
@@ -89,6 +91,16 @@ static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 	toolbox_cancel(w->toolbox, tool_use_id, grace_ms);
 }
 
+/* When the result is written no child is alive, and it names the run directory only if that stays. */
+static void prepare_result(struct world *w, struct event *ev)
+{
+	if (w->supervisor)
+		supervisor_stop(w->supervisor, STOP_GRACE_MS);
+	w->supervisor = NULL;
+	if (recorder_named_file(w->recorder))
+		ev->u.result.run_dir = run_dir_made(w->run_dir);
+}
+
 static int emit(void *ctx, struct event *ev, struct error *e)
 {
 	struct world *w = ctx;
@@ -100,8 +112,8 @@ static int emit(void *ctx, struct event *ev, struct error *e)
 		            (long long)ev->u.retry.delay_ms);
 	else if (ev->kind == EVENT_NOTICE)
 		log_warn("%s", ev->u.notice.text);
-	else if (ev->kind == EVENT_RESULT && recorder_named_file(w->recorder))
-		ev->u.result.run_dir = run_dir_made(w->run_dir);
+	else if (ev->kind == EVENT_RESULT)
+		prepare_result(w, ev);
 	return recorder_emit(w->recorder, ev, e);
 }
 

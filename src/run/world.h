@@ -51,6 +51,23 @@ struct world {
 	bool told_broken;
 };
 
+/* ---- setup.c ---- */
+/* How far start-up came: names the reason in the result when it fails. */
+enum setup_step {
+	SETUP_SIGNALS,
+	SETUP_OPTIONS,
+	SETUP_WORKSPACE,
+	SETUP_KEY,
+	SETUP_TASK,
+	SETUP_RUN_DIR,
+	SETUP_TOOLS,
+	SETUP_MODEL,
+	SETUP_OUTPUT
+};
+int world_set_up(struct world *w, enum setup_step *step, struct error *e);
+int world_check_bypass(const struct world *w, struct error *e);
+void world_fill_recorder(struct world *w, struct recorder_config *cfg);
+
 /* ---- queue.c ---- */
 void world_on_model(void *ctx, const struct model_event *ev);
 void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res);
@@ -80,6 +97,11 @@ const char *const *world_own_files(struct world *w);
 /* ---- prompt.c ---- */
 /* The system prompt: the job's or ours, and what is to be appended. NULL = none. */
 const char *world_system_prompt(struct world *w);
+
+/* ---- run.c, check.c ---- */
+int run_agent(struct job *job, char **envp);
+/* Everything that can be told without stdin, a key or a request. -1: the job would not run, *e says why. */
+int run_check(struct job *job, struct error *e);
 
 /* ---- signals.c ---- */
 int world_catch_signals(struct world *w, struct error *e);

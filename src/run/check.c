@@ -1,0 +1,32 @@
+#include "run/world.h"
+
+static void no_events(void *ctx, const struct model_event *ev)
+{
+	(void)ctx;
+	(void)ev;
+}
+
+/* The tape is read whole, so that --check finds what is wrong in it. */
+static int check_tape(struct world *w, struct error *e)
+{
+	struct model_config cfg = { .tape = w->job->replay_path };
+	const struct wire *wire = model_wire_find(w->job->provider);
+
+	if (!wire || !w->job->replay_path)
+		return 0;
+	w->reactor = reactor_open(e);
+	struct model *m = w->reactor ? wire->open(&cfg, w->reactor, no_events, NULL, e) : NULL;
+	if (m)
+		m->ops->free(m);
+	reactor_free(w->reactor);
+	return m ? 0 : -1;
+}
+
+int run_check(struct job *job, struct error *e)
+{
+	struct world w = { .job = job, .arena = ARENA_INIT };
+	int rc = world_workspace(&w, e) || world_check_bypass(&w, e) || check_tape(&w, e);
+
+	arena_release(&w.arena);
+	return rc ? -1 : 0;
+}

@@ -1,0 +1,135 @@
+#include "run/run.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "run/world.h"
+
+/* Draining stdout: as long as a patient reader needs, shorter once the user wants us gone. */
+#define DRAIN_MS         30000
+#define DRAIN_ABORTED_MS 5000
+#define STOP_GRACE_MS    2000
+
+static const char *const setup_names[] = {
+	[SETUP_SIGNALS] = "internal_error",    [SETUP_OPTIONS] = "config_invalid",
+	[SETUP_WORKSPACE] = "cwd_unavailable", [SETUP_TASK] = "prompt_unavailable",
+	[SETUP_KEY] = "api_key_unavailable",   [SETUP_RUN_DIR] = "run_dir_unavailable",
+	[SETUP_TOOLS] = "tools_unavailable",   [SETUP_MODEL] = "model_unavailable",
+	[SETUP_OUTPUT] = "output_unavailable",
+};
+
+static void fill_config(struct world *w, struct loop_config *c)
+{
+	const struct job *job = w->job;
+
+	*c = (struct loop_config){
+		.model = job->model,
+		.row = catalog_or_default(job->model),
+		.system = world_system_prompt(w),
+		.tools_json = toolbox_json(w->toolbox),
+		.thinking_json = job->thinking_json,
+		.effort = job->effort,
+		.extra_json = job->extra_json,
+		.max_output_tokens = job->max_output_tokens,
+		.max_turns = job->max_turns,
+		.token_budget = job->token_budget,
+		.max_cost_nano_usd = job->max_cost_nano_usd,
+		.max_requests = job->max_requests,
+		.max_tool_calls = job->max_tool_calls,
+		.started = w->started,
+		.deadline = w->deadline,
+		.wall_time_ms = job->wall_time_ms,
+		.retry = { (int)job->max_retries, job->max_retry_wait_ms },
+		.watchdog = { job->connect_ms, job->first_byte_ms, job->idle_ms, job->progress_ms },
+		.tool_concurrency = (size_t)job->tool_concurrency,
+	};
+	c->init = (struct event_init){
+		.cwd = w->workspace,
+		.model = job->model,
+		.provider = job->provider,
+		.permission_mode = job->permission_mode,
+		.api_key_source = w->key_source,
+		.tools = toolbox_offered(w->toolbox),
+		.tools_withheld = toolbox_withheld(w->toolbox),
+	};
+}
+
+static void tear_down(struct world *w)
+{
+	bool keep = w->recorder && recorder_named_file(w->recorder);
+
+	log_set_mask(NULL, NULL);
+	if (w->model)
+		w->model->ops->free(w->model);
+	toolbox_free(w->toolbox);
+	if (w->supervisor)
+		supervisor_stop(w->supervisor, STOP_GRACE_MS);
+	recorder_free(w->recorder);
+	run_dir_free(w->run_dir, keep);
+	world_queue_release(w);
+	history_release(&w->history);
+	world_wipe_key(w);
+	secrets_free(w->secrets);
+	reactor_free(w->reactor);
+	arena_release(&w->arena);
+}
+
+/* Nothing was sent. What stopped us was either the user (a signal, the wall time) or something that is missing. */
+static int setup_failed(struct world *w, enum setup_step step, const struct error *e)
+{
+	struct recorder_config rec;
+	const char *lines[] = { e->msg };
+	enum terminal_reason reason = TERM_SETUP_FAILED;
+
+	if (e->code == ERR_NOMEM)
+		reason = TERM_INTERNAL_ERROR;
+	if (w->signo || clock_mono_ms() >= w->deadline)
+		reason = TERM_ABORTED_TOOLS;
+	int code = w->signo ? 128 + w->signo : terminal_exit_code(reason, false);
+	world_fill_recorder(w, &rec);
+	log_error("%s", e->msg);
+	recorder_startup_failure(&rec, reason, code, reason == TERM_SETUP_FAILED ? setup_names[step] : NULL, lines, 1);
+	return code;
+}
+
+/* Runs the loop; no child is alive when the result is written last. */
+static int drive(struct world *w, int *died_by)
+{
+	struct loop_config cfg;
+	struct loop_deps deps;
+	struct loop_outcome out;
+	struct error e = ERROR_INIT;
+
+	fill_config(w, &cfg);
+	world_deps(w, &deps);
+	loop_run(&cfg, &deps, &w->history, &out);
+	if (out.reason != TERM_COMPLETED)
+		log_error("%s", out.error.msg);
+	if (!out.broken && recorder_drain(w->recorder, out.signo ? DRAIN_ABORTED_MS : DRAIN_MS, &e)) {
+		log_error("%s", e.msg);
+		return terminal_exit_code(TERM_INTERNAL_ERROR, false);
+	}
+	*died_by = out.signo;
+	return out.exit_code;
+}
+
+int run_agent(struct job *job, char **envp)
+{
+	struct world w = { .job = job, .envp = envp, .started = clock_mono_ms(), .history = HISTORY_INIT };
+	enum setup_step step;
+	struct error e = ERROR_INIT;
+	int died_by = 0, code;
+
+	w.deadline = job->wall_time_ms ? w.started + job->wall_time_ms : CLOCK_NEVER;
+	world_new_id(&w, w.session_id);
+	if (world_set_up(&w, &step, &e)) {
+		code = setup_failed(&w, step, &e);
+		died_by = w.signo;
+	} else {
+		code = drive(&w, &died_by);
+	}
+	tear_down(&w);
+	if (died_by)
+		world_die_by(died_by);
+	return code;
+}

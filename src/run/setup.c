@@ -1,0 +1,226 @@
+/* Everything before the first request, in the order that keeps the key from every child. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "config.h"
+#include "run/world.h"
+
+#define USER_AGENT "quern/" PACKAGE_VERSION
+
+static enum output_format format_of(const struct job *job)
+{
+	static const struct {
+		const char *name;
+		enum output_format format;
+	} formats[] = { { "json", OUTPUT_JSON }, { "text", OUTPUT_TEXT } };
+
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+		if (job->output_format && !strcmp(job->output_format, formats[i].name))
+			return formats[i].format;
+	return OUTPUT_STREAM_JSON;
+}
+
+static enum permission_mode mode_of(const struct job *job)
+{
+	static const struct {
+		const char *name;
+		enum permission_mode mode;
+	} modes[] = { { "acceptEdits", MODE_ACCEPT_EDITS }, { "bypassPermissions", MODE_BYPASS } };
+
+	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+		if (!strcmp(job->permission_mode, modes[i].name))
+			return modes[i].mode;
+	return MODE_DEFAULT;
+}
+
+void world_fill_recorder(struct world *w, struct recorder_config *cfg)
+{
+	*cfg = (struct recorder_config){
+		.format = format_of(w->job),
+		.partial = w->job->partial,
+		.session_id = w->session_id,
+		.version = PACKAGE_VERSION,
+		.events_path = w->job->events_path,
+		.run_dir = w->run_dir,
+		.mask = w->secrets ? world_mask : NULL,
+		.new_uuid = world_new_id,
+		.ctx = w,
+		.reactor = w->reactor,
+		.fd = STDOUT_FILENO,
+	};
+}
+
+/* bypassPermissions lets the model do anything the user may do: as root that would be the whole machine. */
+int world_check_bypass(const struct world *w, struct error *e)
+{
+	if (mode_of(w->job) != MODE_BYPASS || geteuid() != 0)
+		return 0;
+	return error_set(e, ERR_INPUT,
+	                 "permissions.mode: bypassPermissions is refused for root; allow the tools that are "
+	                 "needed by name (--allowedTools) or run as another user");
+}
+
+static int make_task(struct world *w, struct error *e)
+{
+	struct buf task = BUF_INIT(BUF_HUGE);
+	int rc = job_read_task(w->job, w->deadline, &task, e);
+
+	if (!rc) {
+		struct block *b = block_new_text(buf_str(&task), task.len);
+		rc = b && !history_add_user_block(&w->history, b) ? 0 : error_nomem(e);
+	}
+	buf_release(&task);
+	return rc;
+}
+
+static int make_run_dir(struct world *w, struct error *e)
+{
+	struct run_dir_config cfg = { .explicit_dir = w->job->run_dir,
+		                      .session_id = w->session_id,
+		                      .writable_roots = world_writable_roots(w),
+		                      .max_bytes = w->job->run_dir_bytes };
+
+	if (!cfg.writable_roots)
+		return error_nomem(e);
+	w->run_dir = run_dir_open(&cfg, e);
+	if (!w->run_dir)
+		return -1;
+	const char *tmp = run_dir_tmp(w->run_dir, e);
+	return tmp ? world_child_env(w, tmp, e) : -1;
+}
+
+static int make_tools(struct world *w, struct error *e)
+{
+	const struct job *job = w->job;
+	struct supervisor_config sup = { .calls = tool_child_calls, .ncalls = tool_child_ncalls };
+	struct toolbox_config cfg = {
+		.names = job->tools,
+		.names_explicit = job->tools_explicit,
+		.workspace = w->workspace,
+		.add_dirs = w->add_dirs,
+		.skip_files = world_own_files(w),
+		.mode = mode_of(job),
+		.allow = job->allow,
+		.deny = job->deny,
+		.child_env = w->child_env,
+		.tmpdir = run_dir_tmp(w->run_dir, e),
+		.max_spill = (size_t)job->tool_max_spill,
+		.run_dir = world_run_dir,
+		.mask = world_mask,
+		.ctx = w,
+	};
+
+	if (!cfg.skip_files)
+		return error_nomem(e);
+	w->supervisor = supervisor_start(&sup, w->reactor, e);
+	if (!w->supervisor)
+		return -1;
+	w->toolbox = toolbox_open(&cfg, w->reactor, w->supervisor, e);
+	return w->toolbox ? 0 : -1;
+}
+
+/* "Name: value" lines out of the job's pairs. */
+static const char *const *header_lines(struct world *w)
+{
+	const struct job *job = w->job;
+	const char **v = arena_alloc(&w->arena, (job->nheaders + 1) * sizeof *v);
+
+	for (size_t i = 0; v && i < job->nheaders; i++) {
+		struct buf b = BUF_INIT(65536);
+		buf_addf(&b, "%s: %s", job->headers[i].name, job->headers[i].value);
+		v[i] = arena_strdup(&w->arena, buf_str(&b));
+		buf_release(&b);
+		if (!v[i])
+			return NULL;
+	}
+	return v;
+}
+
+static const char *join_betas(struct world *w)
+{
+	struct buf b = BUF_INIT(65536);
+	const char *const *v = w->job->betas;
+	const char *joined = NULL;
+
+	for (size_t i = 0; v && v[i]; i++)
+		buf_addf(&b, "%s%s", i ? "," : "", v[i]);
+	if (b.len)
+		joined = arena_strdup(&w->arena, buf_str(&b));
+	buf_release(&b);
+	return joined;
+}
+
+static bool vendor_host(const struct wire *wire, const char *base_url)
+{
+	return wire->default_base_url && !strncmp(base_url, wire->default_base_url, strlen(wire->default_base_url));
+}
+
+static int make_model(struct world *w, struct error *e)
+{
+	const struct job *job = w->job;
+	const struct wire *wire = model_wire_find(job->provider);
+
+	if (!wire)
+		return error_set(e, ERR_INPUT, "model.provider: '%s' is not known", job->provider);
+	const char *url = job->base_url ? job->base_url : wire->default_base_url;
+	struct model_config cfg = {
+		.base_url = url,
+		.api_key = w->key.len ? buf_str(&w->key) : NULL,
+		.bearer = w->key_bearer,
+		.headers = header_lines(w),
+		.betas = join_betas(w),
+		.partial = job->partial && format_of(job) == OUTPUT_STREAM_JSON,
+		.connect_timeout_ms = job->connect_ms,
+		.tape = job->replay_path,
+		.user_agent = USER_AGENT,
+	};
+
+	if (wire->needs_key && url && !cfg.api_key && vendor_host(wire, url))
+		return error_set(e, ERR_INPUT,
+		                 "no API key: set ANTHROPIC_API_KEY or QUERN_API_KEY, or model.api_key_file");
+	w->model = wire->open(&cfg, w->reactor, world_on_model, w, e);
+	world_wipe_key(w);
+	return w->model ? 0 : -1;
+}
+
+int world_set_up(struct world *w, enum setup_step *step, struct error *e)
+{
+	struct recorder_config rec;
+
+	*step = SETUP_SIGNALS;
+	w->reactor = reactor_open(e);
+	if (!w->reactor || world_catch_signals(w, e))
+		return -1;
+	w->secrets = secrets_new();
+	if (!w->secrets)
+		return error_nomem(e);
+	log_set_mask(world_mask, w);
+	*step = SETUP_OPTIONS;
+	if (world_check_bypass(w, e))
+		return -1;
+	*step = SETUP_WORKSPACE;
+	if (world_workspace(w, e))
+		return -1;
+	*step = SETUP_KEY; /* before the task is waited for: the key is readable in /proc as long as it stands there */
+	if (world_take_key(w, e))
+		return -1;
+	*step = SETUP_TASK;
+	if (make_task(w, e))
+		return -1;
+	*step = SETUP_RUN_DIR;
+	if (make_run_dir(w, e))
+		return -1;
+	*step = SETUP_TOOLS;
+	if (make_tools(w, e))
+		return -1;
+	*step = SETUP_MODEL;
+	if (make_model(w, e))
+		return -1;
+	*step = SETUP_OUTPUT;
+	world_fill_recorder(w, &rec);
+	w->recorder = recorder_open(&rec, e);
+	return w->recorder ? 0 : -1;
+}
