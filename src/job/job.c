@@ -1,0 +1,149 @@
+#include "job/job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "job/job_file.h"
+#include "job/options.h"
+#include "job/set.h"
+
+#define ERRORS_MAX ((size_t)256 << 10)
+
+static const char *env_get(const char *const *envp, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; envp && *envp; envp++)
+		if (!strncmp(*envp, name, n) && (*envp)[n] == '=')
+			return (*envp)[n + 1] ? *envp + n + 1 : NULL; /* set to nothing is not set */
+	return NULL;
+}
+
+/* Variables are looked at only where nothing stronger spoke: a stale one must not spoil a job. */
+static void apply_env(struct setter *s, const char *const *envp, enum source source)
+{
+	for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++) {
+		const char *name = source == SOURCE_ENV ? k->env : k->vendor;
+		const char *value = name ? env_get(envp, name) : NULL;
+		if (value && s->level[schema_index(k)] < source)
+			setter_text(s, k, value, &(struct origin){ source, name });
+	}
+}
+
+static void apply_defaults(struct setter *s)
+{
+	for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++)
+		if (k->path && k->fallback && s->level[schema_index(k)] == SOURCE_NONE)
+			setter_text(s, k, k->fallback, &(struct origin){ SOURCE_DEFAULT, k->path });
+}
+
+static enum source level_of(const struct setter *s, const char *path)
+{
+	return (enum source)s->level[schema_index(schema_by_path(path))];
+}
+
+/* Files named in options and job are meant from where quern was started, whatever the directory is later. */
+static void resolve_paths(struct setter *s)
+{
+	char *cwd = NULL;
+
+	for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++) {
+		if (!(k->flags & KF_RESOLVE))
+			continue;
+		const char **at = (const char **)(void *)((char *)s->job + k->at);
+		if (!*at || (*at)[0] == '/')
+			continue;
+		struct origin o = { SOURCE_DEFAULT, k->path };
+		if (!cwd && !(cwd = getcwd(NULL, 0))) {
+			setter_fail(s, &o, NULL, NULL, "cannot tell the current directory: %s", strerror(errno));
+			return;
+		}
+		size_t n = strlen(cwd) + strlen(*at) + 2;
+		char *full = arena_alloc(&s->job->arena, n);
+		if (!full) {
+			setter_fail(s, &o, NULL, NULL, "out of memory");
+			break;
+		}
+		strcat(strcat(strcpy(full, cwd), strcmp(cwd, "/") ? "/" : ""), *at);
+		*at = full;
+	}
+	free(cwd);
+}
+
+static void cross_check(struct setter *s)
+{
+	struct job *job = s->job;
+	struct origin provider = { SOURCE_DEFAULT, "model.provider" }, events = { SOURCE_DEFAULT, "events" };
+
+	if (!job->replay_path && job->provider && !strcmp(job->provider, "replay"))
+		setter_fail(s, &provider, NULL, NULL, "replay needs a record: --replay FILE, or replay: in the job");
+	if (job->events_path && job->replay_path && !strcmp(job->events_path, job->replay_path))
+		setter_fail(s, &events, NULL, NULL, "must not be the record that is replayed");
+}
+
+static void choose_provider(struct setter *s)
+{
+	if (s->job->replay_path)
+		s->job->provider = "replay";
+	else if (!s->job->provider)
+		s->job->provider = schema_by_path("model.provider")->fallback;
+}
+
+static void derive(struct setter *s)
+{
+	struct job *job = s->job;
+
+	job->tools_explicit = level_of(s, "tools.builtin") > SOURCE_DEFAULT;
+	job->base_url_given = level_of(s, "model.base_url") > SOURCE_DEFAULT;
+	job->prompt_from_option = level_of(s, "prompt") == SOURCE_OPTION;
+}
+
+/* An option that could not be read may have been the format. */
+static bool format_known(const struct setter *s, bool options_fine, enum file_status file)
+{
+	if (level_of(s, "output.format") > SOURCE_DEFAULT)
+		return true;
+	return options_fine && file == FILE_FINE;
+}
+
+int job_parse(struct job *job, int argc, char *const argv[], const char *const *envp, struct job_errors *errs)
+{
+	struct setter s;
+	enum file_status file = FILE_FINE;
+
+	memset(job, 0, sizeof *job);
+	buf_init(&errs->text, ERRORS_MAX);
+	errs->n = 0;
+	setter_init(&s, job, errs);
+
+	bool options_fine = options_read(&s, argc, argv) == 0;
+	bool informs = job->action != ACTION_RUN && job->action != ACTION_CHECK;
+	if (informs) {
+		/* Who asks for help gets it, whatever else stands on the line. */
+		buf_clear(&errs->text);
+		errs->n = 0;
+	} else {
+		apply_env(&s, envp, SOURCE_ENV);
+		if (job->job_file)
+			file = job_file_read(&s, job->job_file);
+		choose_provider(&s);
+		if (!strcmp(job->provider, "anthropic"))
+			apply_env(&s, envp, SOURCE_VENDOR);
+	}
+	job->output_format_known = format_known(&s, options_fine, file);
+	apply_defaults(&s);
+	choose_provider(&s);
+	if (!informs)
+		cross_check(&s);
+	resolve_paths(&s);
+	derive(&s);
+	return errs->n ? -1 : 0;
+}
+
+void job_release(struct job *job)
+{
+	arena_release(&job->arena);
+	memset(job, 0, sizeof *job);
+}

@@ -1,0 +1,111 @@
+/*
+ * The one table of what can be asked. A row is a job key, an option, or both; a row without a path is an
+ * option that no job file has. Parsing, "did you mean", --help, --print-schema job, --check, the man page's
+ * list and the shell completions read this table, so a new key is one row and one field of struct job.
+ */
+#ifndef QUERN_JOB_SCHEMA_H
+#define QUERN_JOB_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum key_type {
+	KEY_STRING,   /* the scalar as written */
+	KEY_INT,      /* decimal digits */
+	KEY_TOKENS,   /* digits, k or M (powers of 1000) */
+	KEY_BYTES,    /* digits, KiB to TiB */
+	KEY_DURATION, /* digits and ms, s, m or h; a bare 0; kept in ms */
+	KEY_USD,      /* decimal amount; kept in billionths of a dollar */
+	KEY_BOOL,     /* true or false */
+	KEY_ENUM,     /* one of choices */
+	KEY_LIST,     /* strings, all of choices if there are any */
+	KEY_MAP,      /* name to string */
+	KEY_JSON,     /* an object, kept as JSON text */
+	KEY_TYPES
+};
+
+enum key_group {
+	GROUP_TASK,
+	GROUP_MODEL,
+	GROUP_WORKSPACE,
+	GROUP_LIMITS,
+	GROUP_TOOLS,
+	GROUP_OUTPUT,
+	GROUP_OTHER,
+	GROUPS
+};
+
+/* What an option without a key of its own does. */
+enum key_act {
+	ACT_VALUE,   /* gives its row's key the value; the rule */
+	ACT_SETS,    /* gives the key named by `sets` the text in `fallback` */
+	ACT_NOTHING, /* accepted for the sake of habit */
+	ACT_SET,     /* --set KEY=VALUE */
+	ACT_CHECK,
+	ACT_SCHEMA,
+	ACT_HELP,
+	ACT_VERSION,
+	ACT_VERBOSE,
+	ACT_QUIET
+};
+
+enum key_flags {
+	KF_RESOLVE = 1,  /* a path, made absolute from the start directory */
+	KF_INDEX = 2,    /* enum: the field is a C enum that counts the choices from 1 */
+	KF_WHOLE = 4,    /* list option: each use is one item, never split at commas or spaces */
+	KF_NOT_KEPT = 8, /* checked, but there is no field */
+	KF_HIDE = 16     /* values may be secret: --check shows the names alone */
+};
+
+struct job_key {
+	const char *path; /* "limits.max_turns", at most one dot; NULL: an option only */
+	enum key_type type;
+	size_t at;                 /* offset of the field in struct job */
+	int64_t min, max;          /* numbers */
+	const char *fallback;      /* default as text; NULL = none */
+	const char *fallback_text; /* how people read a default that is not `fallback` */
+	const char *const *choices;
+	/* Says whether one string, item or member (name is NULL or its key) is acceptable; -1 with *e. */
+	int (*check)(const char *name, const char *text, struct error *e);
+	unsigned flags;
+	const char *env;    /* variable above the job file */
+	const char *vendor; /* the vendor's variable, below it */
+	enum key_group group;
+	char letter;        /* short option, 0 = none */
+	const char *option; /* long option without dashes, NULL = none; "" with '-' as letter is the word "-" */
+	const char *alias;  /* second spelling */
+	const char *arg;    /* name of the option's value, NULL = takes none */
+	enum key_act act;
+	const char *sets;
+	const char *help; /* one line */
+};
+
+extern const struct job_key job_keys[];
+extern const size_t job_key_count;
+#define JOB_KEYS_MAX 80
+
+struct job_section {
+	const char *name;
+	const char *help;
+};
+extern const struct job_section job_sections[]; /* ends with a NULL name */
+extern const char *const key_group_titles[GROUPS];
+
+const struct job_key *schema_by_path(const char *path);
+const struct job_key *schema_by_option(const char *name, size_t n); /* long name without dashes */
+const struct job_key *schema_by_letter(char letter);
+const struct job_section *schema_section(const char *name);
+static inline size_t schema_index(const struct job_key *k)
+{
+	return (size_t)(k - job_keys);
+}
+
+/* The part of a path behind its dot. */
+const char *schema_leaf(const char *path);
+/* True if path lies in section (NULL: at the top). */
+bool schema_in_section(const struct job_key *k, const char *section);
+
+#endif

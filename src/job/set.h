@@ -1,0 +1,39 @@
+/*
+ * From a text and its row to a field of struct job. Sources come strongest first: a value of a weaker source
+ * is checked all the same, but goes into a shadow, so that every error of a file is told and nothing is overridden.
+ * Life cycle: setter_init -> setter_value... -> (no release: everything lives in the job's arena).
+ */
+#ifndef QUERN_JOB_SET_H
+#define QUERN_JOB_SET_H
+
+#include "base/yaml.h"
+#include "job/job.h"
+#include "job/schema.h"
+
+enum source { SOURCE_NONE, SOURCE_DEFAULT, SOURCE_VENDOR, SOURCE_FILE, SOURCE_ENV, SOURCE_OPTION };
+
+struct setter {
+	struct job *job;
+	struct job shadow;
+	unsigned char level[JOB_KEYS_MAX]; /* enum source of what each key has */
+	struct job_errors *errs;
+};
+
+/* Where a value stands, for errors: "job.yaml" (positions come from the node) or "--max-turns". */
+struct origin {
+	enum source source;
+	const char *label;
+};
+
+void setter_init(struct setter *s, struct job *job, struct job_errors *errs);
+
+/* One value as the YAML reader gave it. Errors go to errs; the return says whether there were any. */
+int setter_value(struct setter *s, const struct job_key *k, const struct yaml_node *v, const struct origin *o);
+/* One value as a plain text: strings verbatim, lists cut at commas and spaces outside parentheses. */
+int setter_text(struct setter *s, const struct job_key *k, const char *text, const struct origin *o);
+
+/* One error line: "label:line:col: " for files, "label: " else, then path and ": " if there is a path. Returns -1. */
+int setter_fail(struct setter *s, const struct origin *o, const struct yaml_node *at, const char *path, const char *fmt,
+                ...) __attribute__((format(printf, 5, 6)));
+
+#endif
