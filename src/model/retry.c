@@ -105,9 +105,13 @@ static struct class class_of_type(const struct model_end *end)
 	for (size_t i = 0; i < LENGTH(status_rows); i++)
 		if (is(end->error_type, status_rows[i].type ? status_rows[i].type : ""))
 			return status_rows[i].class;
-	if (says(end, "overloaded"))
-		return (struct class)OVERLOADED;
 	return (struct class)AGAIN("server_error");
+}
+
+/* Servers say it by type, by status 529, or in words under some other status. */
+static bool overloaded(const struct model_end *end)
+{
+	return has_code(end, "overloaded_error") || says(end, "overloaded");
 }
 
 static bool closed_for_good(int status)
@@ -119,7 +123,7 @@ static struct class class_of_http(const struct model_end *end)
 {
 	struct class c = class_of_status(end->http_status);
 
-	if (has_code(end, "overloaded_error") && c.retry)
+	if (c.retry && overloaded(end))
 		c = (struct class)OVERLOADED;
 	if (end->should_retry == 0) {
 		c.retry = false;
@@ -130,20 +134,27 @@ static struct class class_of_http(const struct model_end *end)
 	return c;
 }
 
+static struct class class_of_stream(const struct model_end *end)
+{
+	struct class c = class_of_type(end);
+
+	return c.retry && overloaded(end) ? (struct class)OVERLOADED : c;
+}
+
 static struct class class_of_failure(const struct model_end *end)
 {
 	switch (end->failure) {
 	case MODEL_HTTP:
 		return class_of_http(end);
 	case MODEL_STREAM_ERROR:
-		return class_of_type(end);
+		return class_of_stream(end);
 	case MODEL_NETWORK:
 		return (struct class)AGAIN(UNKNOWN_CATEGORY);
 	case MODEL_STREAM_CUT:
 		return (struct class)AGAIN("server_error");
 	case MODEL_NOT_STREAM:
 		if (end->error_type)
-			return class_of_type(end);
+			return class_of_stream(end);
 		/* A portal or a wrong address: worth one more look, but no later run will find it better. */
 		return (struct class){ "server_error", true, false, false };
 	case MODEL_REFUSED_REQUEST:

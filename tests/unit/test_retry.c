@@ -345,7 +345,7 @@ static void overloads_are_counted_in_a_row(void **state)
 	assert_int_equal(count.overloads, 2);
 	decide(&count, &other);
 	assert_int_equal(count.overloads, 0);
-	inside.error_type = NULL;
+	inside.error_type = "api_error";
 	inside.message = "The model is overloaded.";
 	decide(&count, &inside);
 	assert_int_equal(count.overloads, 1);
