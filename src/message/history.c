@@ -47,12 +47,12 @@ static struct message *copy_of(const struct message *m)
 	return copy;
 }
 
-/* The last message if it is the user's, NULL if not. One that another history or the caller holds as
+/* The last message if it is of that role, NULL if not. One that another history or the caller holds as
  * well is replaced by a copy first, because it is about to change. *failed: out of memory. */
-static struct message *open_user_message(struct history *h, bool *failed)
+static struct message *open_last(struct history *h, enum role role, bool *failed)
 {
 	*failed = false;
-	if (!h->n || h->v[h->n - 1]->role != ROLE_USER)
+	if (!h->n || h->v[h->n - 1]->role != role)
 		return NULL;
 	struct message *last = h->v[h->n - 1];
 	if (last->refs == 1)
@@ -93,7 +93,7 @@ int history_add(struct history *h, struct message *m)
 		return -1;
 	if (m->n) {
 		bool failed = false;
-		struct message *last = m->role == ROLE_USER ? open_user_message(h, &failed) : NULL;
+		struct message *last = open_last(h, m->role, &failed);
 		if (!failed)
 			rc = last ? merge(h, last, m) : append(h, m);
 	}

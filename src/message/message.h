@@ -87,8 +87,8 @@ struct history {
 
 #define HISTORY_INIT { NULL, 0, 0, 0, 0, NULL }
 
-/* Appends; takes the caller's reference to m (also on failure). A user message behind a user
- * message is merged into it, so roles alternate by construction. -1: out of memory, or m is empty. */
+/* Appends; takes the caller's reference to m (also on failure). A message behind one of the same role is
+ * merged into it (a turn that the API paused goes on in the same message), so roles alternate by construction. -1: out of memory, or m is empty. */
 int history_add(struct history *h, struct message *m);
 /* Adds one block to the last message if that is the user's, else as a new user message. Takes the reference. */
 int history_add_user_block(struct history *h, struct block *b);
