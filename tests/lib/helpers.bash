@@ -1,0 +1,169 @@
+# What every command-line test stands on: a private home, a model server, the program, and ways to ask about its output.
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are read by the tests; bats sets its own
+
+bats_require_minimum_version 1.5.0
+
+: "${QUERN_SRC:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
+: "${QUERN:=$QUERN_SRC/build/quern}"
+LIB=$QUERN_SRC/tests/lib
+
+# The interpreter itself: shims in front of it cost more than the tests they serve.
+find_python() {
+	local p
+	for p in /usr/bin/python3 python3; do
+		"$p" -c 'import jsonschema' 2>/dev/null && { "$p" -c 'import sys; print(sys.executable)'; return; }
+	done
+	echo python3
+}
+
+setup_file() {
+	PY=$(find_python)
+	export PY QUERN QUERN_SRC
+	# Once a file: the schema that all lines of stdout obey.
+	export SCHEMA=$BATS_FILE_TMPDIR/events.json
+	"$QUERN" --print-schema events >"$SCHEMA"
+}
+
+setup() {
+	T=$BATS_TEST_TMPDIR
+	mkdir -p "$T/home" "$T/tmp" "$T/state" "$T/work" "$T/log"
+	local v
+	for v in $(compgen -e); do
+		case $v in
+		ANTHROPIC_* | OPENAI_* | *_proxy | *_PROXY | GIT_* | EDITOR | VISUAL | PAGER) unset "$v" ;;
+		QUERN | QUERN_SRC | QUERN_BUILD | QUERN_SANITIZED) ;;
+		QUERN_*) unset "$v" ;;
+		esac
+	done
+	export HOME=$T/home TMPDIR=$T/tmp XDG_STATE_HOME=$T/state
+	export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99
+	cd "$T/work" || return 1
+	SERVER_PID='' PORT='' BASE='' NO_CHECK='' LIMIT=40
+	extra_setup
+}
+
+# For the file's own needs; a test file may define it again.
+extra_setup() { :; }
+
+teardown() {
+	stop_server
+	# A request that is wrong fails the test whatever the test itself looked at.
+	[ ! -s "$T/log/violations" ] || { cat "$T/log/violations"; return 1; }
+	# The tools' private directory is gone; nothing but the run directory outlives a run.
+	[ -z "$(ls -A "$T/tmp")" ] || { echo "left in TMPDIR:"; ls -lA "$T/tmp"; return 1; }
+}
+
+# ---------------------------------------------------------------- the server
+
+# serve SCRIPT [SERVER-OPTION]...: a list of answers as JSON (see tests/lib/server.py)
+serve() {
+	local script=$1 line=''
+	shift
+	printf '%s' "$script" >"$T/script.json"
+	exec {SERVER_FD}< <(exec "$PY" "$LIB/server.py" --log "$T/log" $NO_CHECK "$@" "$T/script.json" 3>&- 2>"$T/server.err")
+	SERVER_PID=$!
+	read -r -t 20 _ PORT <&"$SERVER_FD" || { cat "$T/server.err"; return 1; }
+	BASE=http://127.0.0.1:$PORT
+}
+
+stop_server() {
+	[ -n "$SERVER_PID" ] || return 0
+	kill "$SERVER_PID" 2>/dev/null || true
+	exec {SERVER_FD}<&-
+	SERVER_PID=''
+}
+
+# The same answers in a tape, for a run without a server: tape NAME < YAML
+tape() { cat >"$T/$1"; }
+
+requests() { find "$T/log" -name '[0-9]*.json' | wc -l; }
+request() { printf '%s/log/%03d.json' "$T" "$1"; }
+head_of() { printf '%s/log/%03d.head' "$T" "$1"; }
+connections() { wc -l <"$T/log/connections"; }
+
+# wait_for COMMAND...: until it is true, at most 10 s
+wait_for() {
+	local n=0
+	until "$@"; do
+		n=$((n + 1))
+		[ $n -le 200 ] || { echo "waited in vain for: $*"; return 1; }
+		sleep 0.05
+	done
+}
+got_requests() { [ "$(requests)" -ge "$1" ]; }
+
+# ---------------------------------------------------------------- the program
+
+# q ARGUMENT...: one run against the server, nothing on stdin. Sets rc; stdout in $T/out, stderr in $T/err.
+q() { q_in /dev/null "$@"; }
+
+# q_in FILE ARGUMENT...: the same with FILE as stdin
+q_in() {
+	local in=$1
+	shift
+	rc=0
+	timeout -k 5 "$LIMIT" "$QUERN" ${BASE:+--base-url "$BASE"} "$@" \
+		<"$in" >"$T/out" 2>"$T/err" 3>&- || rc=$?
+	no_sanitizer_report
+}
+
+no_sanitizer_report() {
+	! grep -E -q 'AddressSanitizer|LeakSanitizer|runtime error:' "$T/err" || { cat "$T/err"; return 1; }
+}
+
+show() { echo "--- exit $rc, stdout:"; head -c 6000 "$T/out"; echo "--- stderr:"; head -c 3000 "$T/err"; }
+
+# exits CODE [TERMINAL_REASON]: the status, a stream that obeys the schema, a result that agrees with the status
+exits() {
+	[ "$rc" = "$1" ] || { echo "expected exit $1"; show; return 1; }
+	valid_stream || { show; return 1; }
+	[ "$(result .exit_code)" = "$1" ] || { echo "result.exit_code disagrees"; show; return 1; }
+	[ "$(result .is_error)" = "$([ "$1" = 0 ] && echo false || echo true)" ] || { echo "is_error"; show; return 1; }
+	[ $# -lt 2 ] || [ "$(result .terminal_reason)" = "$2" ] || { echo "expected $2"; show; return 1; }
+	[ "$1" = 0 ] || [ -s "$T/err" ] || { echo "nothing on stderr"; show; return 1; }
+}
+
+# Every line obeys the schema; exactly one result, the last line.
+valid_stream() {
+	"$PY" "$LIB/validate.py" "$SCHEMA" "$T/out" || return 1
+	[ "$(grep -c '"type":"result"' "$T/out")" -ge 1 ] || { echo "no result"; return 1; }
+	[ "$(jq -r .type "$T/out" | grep -c '^result$')" = 1 ] || { echo "not one result"; return 1; }
+	[ "$(tail -n 1 "$T/out" | jq -r .type)" = result ] || { echo "result is not the last line"; return 1; }
+}
+
+# result FILTER: of the result line;  ev FILTER: of every line, raw
+result() { tail -n 1 "$T/out" | jq -r "$1"; }
+ev() { jq -r "$1" "$T/out"; }
+transitions() { ev 'select(.subtype=="quern_transition").reason' | tr '\n' ' ' | sed 's/ $//'; }
+
+# err_has TEXT / err_lacks TEXT, fixed strings
+err_has() { grep -qF -- "$1" "$T/err" || { echo "stderr lacks: $1"; cat "$T/err"; return 1; }; }
+err_lacks() { ! grep -qF -- "$1" "$T/err" || { echo "stderr has: $1"; cat "$T/err"; return 1; }; }
+is() { [ "$1" = "$2" ] || { echo "is:       $1"; echo "expected: $2"; return 1; }; }
+has() { case $1 in *"$2"*) ;; *) echo "'$1' lacks '$2'"; return 1 ;; esac; }
+lacks() { case $1 in *"$2"*) echo "'$1' has '$2'"; return 1 ;; esac; }
+
+# A call as the server's shorthand: call NAME INPUT [ID]
+call() { jq -cn --arg n "$1" --argjson i "$2" --arg id "${3:-}" '{tool_use: ({name: $n, input: $i} + (if $id == "" then {} else {id: $id} end))}'; }
+bash_call() { call Bash "$(jq -cn --arg c "$1" '{command: $c}')"; }
+# script ANSWER...: the list
+script() { printf '%s\n' "$@" | jq -cs .; }
+say() { jq -cn --arg t "$1" '{text: $t}'; }
+# The text of the N-th tool result in the N-th... request: result_text REQUEST [INDEX]
+result_text() {
+	jq -r --argjson k "${2:-0}" '[.messages[-1].content[] | select(.type=="tool_result")][$k].content
+		| if type=="array" then map(.text // "") | join("") else . end' "$(request "$1")"
+}
+result_is_error() {
+	jq -r --argjson k "${2:-0}" '[.messages[-1].content[] | select(.type=="tool_result")][$k].is_error // false' "$(request "$1")"
+}
+
+# one_call CALL ARGUMENT...: one tool call, then "done"; the result is in result_text 2
+one_call() {
+	local c=$1
+	shift
+	serve "$(script "$c" "$(say done)")"
+	q -p go "$@"
+}
+
+sanitized() { [ -n "${QUERN_SANITIZED:-}" ]; }
