@@ -177,12 +177,13 @@ two_calls() { jq -cn --argjson a "$1" --argjson b "$2" '{content: [$a, $b]}'; }
 	[ "$(result .run_dir)" != null ]
 }
 
-@test "the model may read the spilled output by its path, nothing else there" {
-	serve "$(script "$(bash_call 'seq 1 20000')" '{"text":"wait"}')"
-	q -p go --allowedTools Bash
+@test "the model may search the spilled output by path, nobody writes there" {
+	serve "$(script "$(bash_call 'seq 1 20000')" "$(call Grep "{\"pattern\":\"^19876$\",\"path\":\"$T/rd\",\"output_mode\":\"content\"}")" "$(call Write "{\"file_path\":\"$T/rd/new\",\"content\":\"x\"}")" "$(say end)")"
+	q -p go --allowedTools Bash,Write --run-dir "$T/rd"
 	exits 0
-	f=$(find "$T/state" -type f | head -n 1)
-	[ -n "$f" ]
+	has "$(result_text 3)" 19876
+	is "$(result_is_error 4)" true
+	[ ! -e "$T/rd/new" ]
 }
 
 @test "ten reads at once, in the order of the calls" {

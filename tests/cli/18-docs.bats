@@ -1,0 +1,95 @@
+#!/usr/bin/env bats
+# Help, man pages, README, schemas and completions say what the program does.
+
+load ../lib/helpers
+
+MAN=$QUERN_SRC/man/quern.1
+
+options_of_help() { "$QUERN" --help | grep -oE -- '--[a-zA-Z][a-zA-Z-]+' | sort -u; }
+options_of_man() { mandoc -T ascii "$MAN" | col -b | sed -n '/^OPTIONS/,/^[A-Z]/p' | sed '$d' | grep -oE -- '--[a-zA-Z][a-zA-Z-]+' | sort -u; }
+
+@test "--help goes to stdout, ends with the exit codes, and fits a terminal" {
+	"$QUERN" --help >"$T/help" 2>"$T/err"
+	is "$(cat "$T/err")" ""
+	[ "$(wc -L <"$T/help")" -le 100 ]
+	tail -n 30 "$T/help" | grep -q '^ *75 '
+	"$QUERN" -h | cmp - "$T/help"
+}
+
+@test "--version is one line: name and version" {
+	is "$("$QUERN" --version)" "$("$QUERN" -V)"
+	"$QUERN" --version | grep -qE '^quern [0-9]+\.[0-9]+\.[0-9]+$'
+	is "$("$QUERN" -v | head -n 1)" "$("$QUERN" --version)"
+}
+
+@test "every option of --help is in the man page and the other way round" {
+	diff <(options_of_help) <(options_of_man)
+}
+
+@test "every option of --help is understood" {
+	local o
+	for o in $(options_of_help); do
+		"$QUERN" "$o" --check </dev/null >"$T/out" 2>"$T/err" || true
+		! grep -qi 'unknown option' "$T/err" || { echo "$o"; cat "$T/err"; false; }
+	done
+}
+
+@test "the exit codes of help and man page are the same table" {
+	codes() { grep -oE '^ *[0-9]+ +[a-z_]+' | awk '{print $1, $2}' | sort -u; }
+	"$QUERN" --help | sed -n '/[Ee]xit codes/,$p' | codes >"$T/h"
+	mandoc -T ascii -O width=200 "$MAN" | col -b | sed -n '/^EXIT STATUS/,/^[A-Z]/p' | codes >"$T/m"
+	[ -s "$T/h" ]
+	diff "$T/h" "$T/m"
+}
+
+@test "the man pages are clean" {
+	local m
+	for m in "$QUERN_SRC"/man/*.[1-8]; do
+		[ -e "$m" ] || continue
+		mandoc -T lint -W warning "$m"
+	done
+}
+
+@test "the schemas are valid JSON Schema" {
+	"$QUERN" --print-schema job >"$T/job.json"
+	"$QUERN" --print-schema events >"$T/events.json"
+	"$PY" -c '
+import json, sys, jsonschema
+for f in sys.argv[1:]:
+    jsonschema.validators.validator_for(json.load(open(f))).check_schema(json.load(open(f)))
+' "$T/job.json" "$T/events.json"
+}
+
+@test "keys of the job schema and of the man pages agree" {
+	"$QUERN" --print-schema job | jq -r '.properties | keys[]' | while read -r k; do
+		grep -rq -- "$k" "$QUERN_SRC"/man || { echo "$k is in no man page"; exit 1; }
+	done
+}
+
+@test "the terminal reasons of the event schema are the table's" {
+	"$QUERN" --print-schema events | grep -q replay_mismatch
+	"$QUERN" --print-schema events | grep -q turn_setup_failed
+}
+
+@test "README: its two commands are there, its links point at files" {
+	grep -q '\./bootstrap demo' "$QUERN_SRC/README.md"
+	grep -q '\./bootstrap check' "$QUERN_SRC/README.md"
+	grep -oE '\]\([^)#:]+\)' "$QUERN_SRC/README.md" | sed 's/](\(.*\))/\1/' | while read -r f; do
+		[ -e "$QUERN_SRC/$f" ] || { echo "README names $f"; exit 1; }
+	done
+}
+
+@test "options named in README and examples exist" {
+	grep -rhoE -- 'quern[^|`]*' "$QUERN_SRC/README.md" | grep -oE -- ' --[a-zA-Z][a-zA-Z-]+' | tr -d ' ' | sort -u | while read -r o; do
+		options_of_help | grep -qx -- "$o" || { echo "README: $o"; exit 1; }
+	done
+}
+
+@test "completions offer the options of --help" {
+	# shellcheck disable=SC1091
+	source "$QUERN_SRC/completions/quern.bash"
+	PATH=$(dirname "$QUERN"):$PATH
+	COMP_WORDS=(quern --max-t) COMP_CWORD=1 COMPREPLY=()
+	_quern
+	is "${COMPREPLY[*]}" --max-turns
+}
