@@ -1,0 +1,297 @@
+/* What each kind of event holds. */
+#include "record/line.h"
+
+#include <string.h>
+
+static const char *or_empty(const char *s)
+{
+	return s ? s : "";
+}
+
+static void key_strings(struct json_out *o, const char *key, const char *const *list)
+{
+	jo_key(o, key);
+	jo_array(o);
+	for (; list && *list; list++)
+		jo_str(o, *list);
+	jo_end(o);
+}
+
+static void key_empty_array(struct json_out *o, const char *key)
+{
+	key_strings(o, key, NULL);
+}
+
+static int64_t told(int64_t n)
+{
+	return n < 0 ? 0 : n;
+}
+
+void line_usage(struct json_out *o, const struct usage *u)
+{
+	static const struct usage unknown = USAGE_UNKNOWN;
+
+	if (!u)
+		u = &unknown;
+	jo_object(o);
+	jo_kint(o, "input_tokens", told(u->input));
+	jo_kint(o, "output_tokens", told(u->output));
+	jo_kint(o, "cache_creation_input_tokens", told(u->cache_creation));
+	jo_kint(o, "cache_read_input_tokens", told(u->cache_read));
+	if (u->creation_5m >= 0 || u->creation_1h >= 0) {
+		jo_key(o, "cache_creation");
+		jo_object(o);
+		jo_kint(o, "ephemeral_5m_input_tokens", told(u->creation_5m));
+		jo_kint(o, "ephemeral_1h_input_tokens", told(u->creation_1h));
+		jo_end(o);
+	}
+	if (u->web_searches >= 0) {
+		jo_key(o, "server_tool_use");
+		jo_object(o);
+		jo_kint(o, "web_search_requests", u->web_searches);
+		jo_end(o);
+	}
+	if (u->fast)
+		jo_kstr(o, "speed", "fast");
+	jo_end(o);
+}
+
+static void write_init(struct line *l)
+{
+	const struct event_init *v = &l->ev->u.init;
+	struct json_out *o = &l->out;
+
+	jo_kstr(o, "cwd", or_empty(v->cwd));
+	jo_kstr(o, "model", or_empty(v->model));
+	jo_kstr(o, "permissionMode", or_empty(v->permission_mode));
+	jo_kstr(o, "apiKeySource", v->api_key_source ? v->api_key_source : "none");
+	key_strings(o, "tools", v->tools);
+	key_strings(o, "tools_withheld", v->tools_withheld);
+	key_empty_array(o, "mcp_servers");
+	key_empty_array(o, "slash_commands");
+	key_empty_array(o, "skills");
+	key_empty_array(o, "plugins");
+	jo_kstr(o, "output_style", "default");
+	jo_kstr(o, "claude_code_version", STREAM_VERSION);
+	jo_kstr(o, "quern_version", l->version);
+	jo_kstr(o, "quern_provider", or_empty(v->provider));
+}
+
+/* What stands for a block whose strings could not be cut enough: the parts that pairing and consumers need. */
+static void write_bare_block(struct json_out *o, const struct block *b)
+{
+	jo_object(o);
+	switch (b->kind) {
+	case BLOCK_TOOL_USE:
+		jo_kstr(o, "type", "tool_use");
+		jo_kstr(o, "id", or_empty(b->id));
+		jo_kstr(o, "name", or_empty(b->name));
+		jo_key(o, "input");
+		jo_object(o);
+		jo_end(o);
+		break;
+	case BLOCK_TOOL_RESULT:
+		jo_kstr(o, "type", "tool_result");
+		jo_kstr(o, "tool_use_id", or_empty(b->id));
+		jo_kstr(o, "content", "");
+		jo_kbool(o, "is_error", b->is_error);
+		break;
+	default:
+		jo_kstr(o, "type", "quern_cut");
+	}
+	jo_end(o);
+}
+
+static void write_block(struct line *l, const struct block *b)
+{
+	if (l->bare)
+		write_bare_block(&l->out, b);
+	else
+		jo_raw(&l->out, b->json, b->json_len);
+}
+
+static void write_assistant(struct line *l)
+{
+	const struct event_assistant *v = &l->ev->u.assistant;
+	struct json_out *o = &l->out;
+
+	jo_key(o, "message");
+	jo_object(o);
+	jo_kstr(o, "id", or_empty(v->message_id));
+	jo_kstr(o, "type", "message");
+	jo_kstr(o, "role", "assistant");
+	jo_kstr(o, "model", or_empty(v->model));
+	jo_key(o, "content");
+	jo_array(o);
+	if (v->block) {
+		write_block(l, v->block);
+	} else if (v->text) {
+		jo_object(o);
+		jo_kstr(o, "type", "text");
+		jo_kstr(o, "text", v->text);
+		jo_end(o);
+	}
+	jo_end(o);
+	jo_kstr(o, "stop_reason", v->stop_reason);
+	jo_kstr(o, "stop_sequence", v->stop_sequence);
+	jo_key(o, "usage");
+	line_usage(o, v->usage);
+	jo_end(o);
+	jo_knull(o, "parent_tool_use_id");
+	if (v->error)
+		jo_kstr(o, "error", v->error);
+	if (v->aborted)
+		jo_kbool(o, "aborted", true);
+}
+
+static void write_user(struct line *l)
+{
+	const struct event_user *v = &l->ev->u.user;
+	struct json_out *o = &l->out;
+
+	jo_key(o, "message");
+	jo_object(o);
+	jo_kstr(o, "role", "user");
+	jo_key(o, "content");
+	jo_array(o);
+	if (v->block)
+		write_block(l, v->block);
+	jo_end(o);
+	jo_end(o);
+	jo_knull(o, "parent_tool_use_id");
+	if (v->structured && !l->bare) {
+		jo_key(o, "tool_use_result");
+		jo_raw(o, v->structured, strlen(v->structured));
+	}
+	if (v->synthetic)
+		jo_kbool(o, "isSynthetic", true);
+	if (v->file)
+		jo_kstr(o, "quern_output_file", v->file);
+}
+
+static void write_stream(struct line *l)
+{
+	static const char cut[] = "{\"type\":\"quern_cut\"}";
+	const struct event *ev = l->ev;
+
+	jo_key(&l->out, "event");
+	if (l->bare)
+		jo_raw(&l->out, cut, sizeof cut - 1);
+	else
+		jo_raw(&l->out, ev->stream_json, ev->stream_len);
+	jo_knull(&l->out, "parent_tool_use_id");
+}
+
+static void write_api_retry(struct line *l)
+{
+	const struct event_retry *v = &l->ev->u.retry;
+	struct json_out *o = &l->out;
+
+	jo_kint(o, "attempt", v->attempt);
+	jo_kint(o, "max_retries", v->max_retries);
+	jo_kint(o, "retry_delay_ms", v->delay_ms);
+	if (v->error_status)
+		jo_kint(o, "error_status", v->error_status);
+	else
+		jo_knull(o, "error_status");
+	jo_kstr(o, "error", v->category ? v->category : "unknown");
+	jo_kstr(o, "message", or_empty(v->text));
+}
+
+static void write_permission_denied(struct line *l)
+{
+	const struct event_denied *v = &l->ev->u.denied;
+	struct json_out *o = &l->out;
+
+	jo_kstr(o, "tool_name", or_empty(v->tool_name));
+	jo_kstr(o, "tool_use_id", or_empty(v->tool_use_id));
+	if (v->reason_type)
+		jo_kstr(o, "decision_reason_type", v->reason_type);
+	jo_kstr(o, "message", or_empty(v->message));
+}
+
+static void write_transition(struct line *l)
+{
+	const struct event_transition *v = &l->ev->u.transition;
+	struct json_out *o = &l->out;
+
+	jo_kstr(o, "reason", or_empty(v->reason));
+	jo_kint(o, "turn", v->turn);
+	jo_kstr(o, "from", v->from);
+	if (v->tokens >= 0)
+		jo_kint(o, "tokens", v->tokens);
+	else
+		jo_knull(o, "tokens");
+}
+
+static void write_tombstone(struct line *l)
+{
+	const struct event_tombstone *v = &l->ev->u.tombstone;
+	struct json_out *o = &l->out;
+
+	jo_key(o, "uuids");
+	jo_array(o);
+	for (size_t i = 0; i < v->n && !(l->bare && i >= BARE_LIST_MAX); i++)
+		jo_str(o, v->uuids[i]);
+	jo_end(o);
+	jo_key(o, "message_ids");
+	jo_array(o);
+	if (v->message_id)
+		jo_str(o, v->message_id);
+	jo_end(o);
+	jo_key(o, "usage");
+	line_usage(o, v->usage);
+}
+
+static void write_notice(struct line *l)
+{
+	const struct event_notice *v = &l->ev->u.notice;
+
+	jo_kstr(&l->out, "code", or_empty(v->code));
+	jo_kstr(&l->out, "text", or_empty(v->text));
+}
+
+const struct event_row event_rows[EVENT_RESULT + 1] = {
+	[EVENT_INIT] = { "system", "init", write_init, schema_init },
+	[EVENT_ASSISTANT] = { "assistant", NULL, write_assistant, schema_assistant },
+	[EVENT_USER] = { "user", NULL, write_user, schema_user },
+	[EVENT_STREAM] = { "stream_event", NULL, write_stream, schema_stream },
+	[EVENT_API_RETRY] = { "system", "api_retry", write_api_retry, schema_api_retry },
+	[EVENT_PERMISSION_DENIED] = { "system", "permission_denied", write_permission_denied,
+	                              schema_permission_denied },
+	[EVENT_TRANSITION] = { "system", "quern_transition", write_transition, schema_transition },
+	[EVENT_TOMBSTONE] = { "system", "quern_tombstone", write_tombstone, schema_tombstone },
+	[EVENT_NOTICE] = { "system", "quern_notice", write_notice, schema_notice },
+	[EVENT_RESULT] = { "result", NULL, line_write_result, schema_result },
+};
+
+/* Embedded JSON may have been pretty-printed: in valid JSON a line break stands between tokens only. */
+static void flatten(char *p, size_t n)
+{
+	static const char breaks[] = { '\n', '\r' };
+
+	for (size_t i = 0; i < sizeof breaks; i++) {
+		char *end = p + n;
+		for (char *at = p; (at = memchr(at, breaks[i], (size_t)(end - at))) != NULL;)
+			*at = ' ';
+	}
+}
+
+void line_write(struct buf *b, const struct event *ev, const char *session_id, const char *version, bool bare)
+{
+	const struct event_row *row = &event_rows[ev->kind];
+	struct line l = { .ev = ev, .session_id = session_id, .version = version, .bare = bare };
+	size_t start = b->len;
+
+	json_out_init(&l.out, b);
+	jo_object(&l.out);
+	jo_kstr(&l.out, "type", row->type);
+	if (row->subtype)
+		jo_kstr(&l.out, "subtype", row->subtype);
+	row->write(&l);
+	jo_kstr(&l.out, "session_id", session_id);
+	jo_kstr(&l.out, "uuid", ev->uuid);
+	jo_end(&l.out);
+	if (!b->failed)
+		flatten(b->data + start, b->len - start);
+}

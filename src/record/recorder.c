@@ -1,0 +1,356 @@
+/* From event to lines on stdout and in the events file, in the three formats. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "record/line.h"
+#include "record/out.h"
+
+#define MAX_LINE_DEFAULT ((size_t)1 << 20)
+#define MAX_LINE_LEAST   ((size_t)1 << 10)
+/* Kept aside so that the result can still be made when memory is gone. */
+#define RESERVE ((size_t)64 << 10)
+/* What a line's buffer may keep for the next line. */
+#define KEEP_CAPACITY ((size_t)4 << 20)
+/* An answer is cut alone if this much of it stays. */
+#define ANSWER_LEAST ((size_t)256)
+
+struct recorder {
+	struct recorder_config cfg;
+	char session_id[UUID_LEN + 1];
+	size_t max_line; /* with the line feed */
+	struct out *out;
+	struct out *events; /* or NULL */
+	bool events_told;   /* its failure was returned once */
+	struct buf line;
+	void *reserve;
+	bool named_file;
+};
+
+static void random_uuid(char out[UUID_LEN + 1])
+{
+	unsigned char b[16];
+
+	if (getentropy(b, sizeof b))
+		memset(b, 0, sizeof b); /* cannot happen for 16 bytes on Linux; an id of zeros is still well formed */
+	b[6] = (unsigned char)((b[6] & 0x0F) | 0x40);
+	b[8] = (unsigned char)((b[8] & 0x3F) | 0x80);
+	snprintf(out, UUID_LEN + 1, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+	         b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+static void new_uuid(const struct recorder *r, char out[UUID_LEN + 1])
+{
+	if (r->cfg.new_uuid)
+		r->cfg.new_uuid(r->cfg.ctx, out);
+	else
+		random_uuid(out);
+}
+
+static int open_outputs(struct recorder *r, struct error *e)
+{
+	const struct recorder_config *cfg = &r->cfg;
+
+	r->out = out_open(cfg->fd, "stdout", cfg->reactor, e);
+	if (!r->out)
+		return -1;
+	if (cfg->events_path) {
+		r->events = out_append(cfg->events_path, cfg->reactor, e);
+		if (!r->events)
+			return -1;
+		if (out_same_file(r->out, r->events))
+			return error_set(e, ERR_INPUT,
+			                 "events file '%s' is where stdout goes already: leave --events out",
+			                 cfg->events_path);
+		out_mend(r->events, NULL); /* a failure is met again, and told, at the first event */
+	}
+	if (cfg->format == OUTPUT_STREAM_JSON)
+		out_mend(r->out, NULL);
+	return 0;
+}
+
+struct recorder *recorder_open(const struct recorder_config *cfg, struct error *e)
+{
+	struct recorder *r = calloc(1, sizeof *r);
+
+	if (r)
+		r->reserve = malloc(RESERVE);
+	if (!r || !r->reserve) {
+		free(r);
+		error_nomem(e);
+		return NULL;
+	}
+	r->cfg = *cfg;
+	r->max_line = cfg->max_line ? cfg->max_line : MAX_LINE_DEFAULT;
+	if (r->max_line < MAX_LINE_LEAST)
+		r->max_line = MAX_LINE_LEAST;
+	if (!r->cfg.version)
+		r->cfg.version = "";
+	if (cfg->session_id)
+		snprintf(r->session_id, sizeof r->session_id, "%s", cfg->session_id);
+	else
+		new_uuid(r, r->session_id);
+	buf_init(&r->line, BUF_HUGE);
+	if (open_outputs(r, e)) {
+		recorder_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+void recorder_free(struct recorder *r)
+{
+	if (!r)
+		return;
+	out_free(r->out);
+	out_free(r->events);
+	buf_release(&r->line);
+	free(r->reserve);
+	free(r);
+}
+
+static void make_line(struct recorder *r, const struct event *ev, bool bare)
+{
+	buf_clear(&r->line);
+	line_write(&r->line, ev, r->session_id, r->cfg.version, bare);
+	if (r->cfg.mask && !r->line.failed)
+		r->cfg.mask(r->cfg.ctx, &r->line);
+}
+
+/* The path under which the bytes are whole in the run directory, or NULL: then it says why on stderr. */
+static const char *store(struct recorder *r, const char *name, const char *p, size_t n)
+{
+	struct error e = ERROR_INIT;
+	const char *path = r->cfg.run_dir ? run_dir_store(r->cfg.run_dir, name, p, n, &e) : NULL;
+
+	if (path)
+		r->named_file = true;
+	else
+		log_warn("a %zu byte event was cut to fit a line and is not kept whole: %s", n,
+		         e.code ? e.msg : "there is no run directory");
+	return path;
+}
+
+/* How long the line may be before `"key":"path"` is added to it; the path is counted at its most escaped. */
+static size_t room_beside(const struct recorder *r, const char *key, const char *path)
+{
+	size_t need = strlen(key) + 6 * (path ? strlen(path) : 4) + sizeof ",\"\":\"\"\n";
+
+	return need < r->max_line ? r->max_line - need : 0;
+}
+
+/* The answer as text in a file of its own: what a person wants to open. */
+static const char *store_answer(struct recorder *r, const struct event_result *v)
+{
+	struct buf text = BUF_INIT(BUF_HUGE);
+	const char *path = NULL;
+
+	if (buf_add(&text, v->result, v->result_len) == 0) {
+		if (r->cfg.mask)
+			r->cfg.mask(r->cfg.ctx, &text);
+		if (!text.failed)
+			path = store(r, "result.txt", buf_str(&text), text.len);
+	}
+	buf_release(&text);
+	return path;
+}
+
+/* Cuts the result text alone, if that is enough. 1: it is not, line unchanged. */
+static int fit_answer(struct recorder *r, const struct event *ev)
+{
+	size_t from, to;
+
+	if (ev->kind != EVENT_RESULT || !ev->u.result.result || !line_find_string(&r->line, "result", &from, &to))
+		return 1;
+	/* A path of an unknown length comes beside it: 1/8 of the line is left for it. */
+	if (to - from < r->line.len - r->max_line + r->max_line / 8 + ANSWER_LEAST)
+		return 1;
+	const char *path = store_answer(r, &ev->u.result);
+	int rc = line_shorten(&r->line, from, to, room_beside(r, "result_file", path));
+	if (rc == 0)
+		line_append_str(&r->line, "result_file", path);
+	return rc;
+}
+
+/* Makes r->line fit. The whole line, as it would have been, goes into the file that `quern_file` names. */
+static int fit_line(struct recorder *r, const struct event *ev)
+{
+	char name[UUID_LEN + 20];
+
+	if (r->line.len < r->max_line)
+		return 0;
+	int rc = fit_answer(r, ev);
+	if (rc <= 0)
+		return rc;
+	snprintf(name, sizeof name, "event-%s.json", ev->uuid);
+	buf_addc(&r->line, '\n');
+	const char *path = r->line.failed ? NULL : store(r, name, r->line.data, r->line.len);
+	buf_cut(&r->line, r->line.len - 1);
+	size_t room = room_beside(r, "quern_file", path);
+	rc = line_shorten(&r->line, 0, r->line.len, room);
+	if (rc == 1) {
+		make_line(r, ev, true);
+		rc = r->line.failed ? -1 : line_shorten(&r->line, 0, r->line.len, room);
+	}
+	if (rc >= 0)
+		line_append_str(&r->line, "quern_file", path);
+	return rc < 0 ? -1 : 0;
+}
+
+static int write_answer(struct recorder *r, const struct event_result *v, struct error *e)
+{
+	struct buf text = BUF_INIT(BUF_HUGE);
+	int rc = 0;
+
+	/* Only what the model meant as its answer: at max_turns, say, the last text is a remark between two calls. */
+	if (!v->result || (v->reason != TERM_COMPLETED && v->reason != TERM_MAX_OUTPUT))
+		return 0;
+	buf_add(&text, v->result, v->result_len);
+	if (r->cfg.mask)
+		r->cfg.mask(r->cfg.ctx, &text);
+	buf_addc(&text, '\n');
+	rc = buf_check(&text, "the answer", e);
+	if (rc == 0)
+		rc = out_write(r->out, text.data, text.len, e);
+	buf_release(&text);
+	return rc;
+}
+
+static int write_line(struct recorder *r, struct out *o, struct error *e)
+{
+	buf_addc(&r->line, '\n');
+	int rc = buf_check(&r->line, "an event", e);
+	if (rc == 0) {
+		rc = out_write(o, r->line.data, r->line.len, e);
+		buf_cut(&r->line, r->line.len - 1);
+	}
+	return rc;
+}
+
+static int write_events_file(struct recorder *r, struct error *e)
+{
+	if (write_line(r, r->events, e) == 0)
+		return 0;
+	if (r->events_told)
+		return 0;
+	r->events_told = out_gone(r->events);
+	return -1;
+}
+
+/* json and text: of all events the result alone, whole. */
+static int write_result_alone(struct recorder *r, const struct event *ev, struct error *e)
+{
+	if (ev->kind != EVENT_RESULT)
+		return 0;
+	return r->cfg.format == OUTPUT_TEXT ? write_answer(r, &ev->u.result, e) : write_line(r, r->out, e);
+}
+
+static int emit(struct recorder *r, const struct event *ev, struct error *e)
+{
+	bool stream = r->cfg.format == OUTPUT_STREAM_JSON;
+	struct error later = ERROR_INIT;
+
+	make_line(r, ev, false);
+	if (buf_check(&r->line, "an event", e))
+		return -1;
+	int rc = stream ? 0 : write_result_alone(r, ev, e);
+	if (!stream && !r->events)
+		return rc;
+	if (fit_line(r, ev))
+		return error_nomem(e);
+	if (ev->kind == EVENT_USER && ev->u.user.file)
+		r->named_file = true;
+	/* One output that is gone does not keep the line from the other. */
+	if (stream)
+		rc = write_line(r, r->out, e);
+	if (r->events && write_events_file(r, rc ? &later : e))
+		rc = -1;
+	return rc;
+}
+
+int recorder_emit(struct recorder *r, struct event *ev, struct error *e)
+{
+	struct error own = ERROR_INIT;
+
+	if (ev->kind == EVENT_STREAM && !r->cfg.partial)
+		return 0;
+	new_uuid(r, ev->uuid);
+	if (r->cfg.format != OUTPUT_STREAM_JSON && !r->events && ev->kind != EVENT_RESULT)
+		return 0;
+	if (ev->kind == EVENT_RESULT) {
+		free(r->reserve);
+		r->reserve = NULL;
+	}
+	int rc = emit(r, ev, e ? e : &own);
+	if (r->line.cap > KEEP_CAPACITY)
+		buf_release(&r->line);
+	return rc;
+}
+
+size_t recorder_backlog(const struct recorder *r)
+{
+	size_t out = out_backlog(r->out);
+	size_t events = r->events ? out_backlog(r->events) : 0;
+
+	return out > events ? out : events;
+}
+
+int recorder_drain(struct recorder *r, int64_t timeout_ms, struct error *e)
+{
+	int64_t deadline = clock_mono_ms() + timeout_ms;
+	struct error own = ERROR_INIT;
+	int rc = out_drain(r->out, deadline, e ? e : &own);
+
+	if (r->events && out_drain(r->events, deadline, rc ? &own : e))
+		rc = -1;
+	return rc;
+}
+
+bool recorder_gone(const struct recorder *r)
+{
+	return out_gone(r->out) || (r->events && out_gone(r->events));
+}
+
+bool recorder_named_file(const struct recorder *r)
+{
+	return r->named_file;
+}
+
+static struct recorder *open_for_failure(struct recorder_config cfg)
+{
+	struct recorder *r = recorder_open(&cfg, NULL);
+
+	if (!r && cfg.events_path) { /* the events file may be what failed */
+		cfg.events_path = NULL;
+		r = recorder_open(&cfg, NULL);
+	}
+	return r;
+}
+
+int recorder_startup_failure(const struct recorder_config *cfg, enum terminal_reason reason, int exit_code,
+                             const char *startup, const char *const *errors, size_t n)
+{
+	struct recorder *r = open_for_failure(*cfg);
+	struct usage none = USAGE_UNKNOWN;
+	struct event ev = { .kind = EVENT_RESULT };
+
+	if (!r)
+		return -1;
+	ev.u.result = (struct event_result){
+		.reason = reason,
+		.exit_code = exit_code,
+		.errors = errors,
+		.nerrors = n,
+		.usage = none,
+		.retry_after_ms = -1,
+		.startup_failure_reason = startup,
+	};
+	int rc = recorder_emit(r, &ev, NULL);
+	if (recorder_drain(r, 30000, NULL))
+		rc = -1;
+	recorder_free(r);
+	return rc;
+}

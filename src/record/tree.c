@@ -1,0 +1,90 @@
+#include "record/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static DIR *open_dir(int at, const char *name)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+		fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	/* The mode may forbid to remove entries; where it cannot be changed, removing them will fail. */
+	DIR *d = fchmod(fd, 0700) == 0 || errno == EPERM ? fdopendir(fd) : NULL;
+	if (!d)
+		close(fd);
+	return d;
+}
+
+/* Moves the directory `name` of `from` up into `top`, where it is met again. */
+static int lift(int from, const char *name, int top, unsigned long *serial)
+{
+	char up[64];
+
+	snprintf(up, sizeof up, ".quern-lift-%lu", (*serial)++);
+	if (renameat(from, name, top, up) == 0)
+		return 0;
+	/* Its ".." changes, so it must be writable itself. */
+	return fchmodat(from, name, 0700, AT_SYMLINK_NOFOLLOW) ? -1 : renameat(from, name, top, up);
+}
+
+/* Empties and removes the directory `name` of `top`; the directories in it are lifted. True if anything was done. */
+static bool remove_child(int top, const char *name, unsigned long *serial)
+{
+	bool done = false;
+	struct dirent *d;
+	DIR *dir = open_dir(top, name);
+
+	if (!dir)
+		return false;
+	while ((d = readdir(dir)) != NULL) {
+		if (is_dots(d->d_name))
+			continue;
+		if (unlinkat(dirfd(dir), d->d_name, 0) == 0 || lift(dirfd(dir), d->d_name, top, serial) == 0)
+			done = true;
+	}
+	closedir(dir);
+	return unlinkat(top, name, AT_REMOVEDIR) == 0 || done;
+}
+
+/* One pass over the top directory. True if anything was removed or moved. */
+static bool remove_pass(DIR *top, unsigned long *serial)
+{
+	bool done = false;
+	struct dirent *d;
+
+	rewinddir(top);
+	while ((d = readdir(top)) != NULL) {
+		if (is_dots(d->d_name))
+			continue;
+		if (unlinkat(dirfd(top), d->d_name, 0) == 0 || remove_child(dirfd(top), d->d_name, serial))
+			done = true;
+	}
+	return done;
+}
+
+int tree_remove(const char *path)
+{
+	unsigned long serial = 0;
+	DIR *top = open_dir(AT_FDCWD, path);
+
+	if (!top)
+		return -1;
+	while (remove_pass(top, &serial))
+		;
+	closedir(top);
+	return rmdir(path);
+}
