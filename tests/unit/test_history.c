@@ -1,0 +1,221 @@
+/* Messages and the history: alternation, pairing, ids. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "message/message.h"
+
+/*
+ * A history in short form: messages are separated by spaces and begin with u or a; then one letter
+ * and one id a block: t = text, c = call, r = result. "ut acA urA" is a task, a call and its result.
+ */
+static struct message *message_of(const char *s, size_t n)
+{
+	struct message *m = message_new(s[0] == 'u' ? ROLE_USER : ROLE_ASSISTANT);
+
+	assert_non_null(m);
+	for (size_t i = 1; i < n; i++) {
+		struct block *b = NULL;
+		if (s[i] == 't') {
+			b = block_new_text("text", 4);
+		} else {
+			char id[2] = { s[i + 1], '\0' };
+			b = s[i] == 'c' ? block_new_tool_use(id, "Read", "{}", 2)
+			                : block_new_tool_result(id, "x", 1, false);
+			i++;
+		}
+		assert_non_null(b);
+		assert_int_equal(message_add(m, b), 0);
+	}
+	return m;
+}
+
+/* Without the help of history_add, so that broken histories can be made too. */
+static struct history raw(const char *s)
+{
+	struct history h = HISTORY_INIT;
+
+	h.v = calloc(20, sizeof *h.v);
+	assert_non_null(h.v);
+	h.cap = 20;
+	while (*s) {
+		size_t n = strcspn(s, " ");
+		h.v[h.n++] = message_of(s, n);
+		s += n + (s[n] ? 1 : 0);
+	}
+	return h;
+}
+
+static struct history added(const char *s)
+{
+	struct history h = HISTORY_INIT;
+
+	while (*s) {
+		size_t n = strcspn(s, " ");
+		assert_int_equal(history_add(&h, message_of(s, n)), 0);
+		s += n + (s[n] ? 1 : 0);
+	}
+	return h;
+}
+
+static void test_check(void **state)
+{
+	static const struct {
+		const char *history;
+		bool open_end;
+		const char *msg; /* NULL: in order */
+	} cases[] = {
+		{ "", false, NULL },
+		{ "ut", false, NULL },
+		{ "ut at", false, NULL },
+		{ "ut acA urA", false, NULL },
+		{ "ut atcAcB urBrAt at ut", false, NULL },
+		{ "ut acA", true, NULL },
+		{ "ut acA", false, "message 1, block 0: a tool_use without its tool_result: A" },
+		{ "ut acA ut", true, "message 1, block 0: a tool_use without its tool_result: A" },
+		{ "ut atcAcB urA", true, "message 1, block 2: a tool_use without its tool_result: B" },
+		{ "at", false, "message 0: the first message is not the user's" },
+		{ "ut ut", false, "message 1: two messages of one role in a row" },
+		{ "ut at at", false, "message 2: two messages of one role in a row" },
+		{ "ut a ut", false, "message 1: it is empty" },
+		{ "ut acA urArA", false, "message 2, block 1: a second tool_result for A" },
+		{ "ut acA urAtrB", false, "message 2, block 2: a tool_result behind other content: B" },
+		{ "ut acA utrA", false, "message 2, block 1: a tool_result behind other content: A" },
+		{ "ut acA urB", false,
+		  "message 2, block 0: a tool_result without its tool_use in the message before: B" },
+		{ "urA", false, "message 0, block 0: a tool_result without its tool_use in the message before: A" },
+		{ "ut acA urA at urA", false,
+		  "message 4, block 0: a tool_result without its tool_use in the message before: A" },
+		{ "ut acA urA acA urA", false, "message 3, block 0: a tool_use id that was used before: A" },
+		{ "ut acAcA urA", false, "message 1, block 1: a tool_use id that was used before: A" },
+		{ "ucA", false, "message 0, block 0: a tool_use in a user message: A" },
+		{ "ut arA", false, "message 1, block 0: a tool_result in an assistant message: A" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct error e = ERROR_INIT;
+		struct history h = raw(cases[i].history);
+		int rc = history_check(&h, cases[i].open_end, &e);
+		assert_string_equal(e.msg, cases[i].msg ? cases[i].msg : "");
+		assert_int_equal(rc, cases[i].msg ? -1 : 0);
+		history_release(&h);
+	}
+}
+
+static void test_user_messages_merge(void **state)
+{
+	struct history h = added("ut ut acA urA ut");
+
+	(void)state;
+	assert_int_equal(h.n, 3);
+	assert_int_equal(h.v[0]->n, 2);
+	assert_int_equal(h.v[2]->n, 2);
+	assert_int_equal(history_check(&h, false, NULL), 0);
+	assert_int_equal(history_add_user_block(&h, block_new_text("more", 4)), 0);
+	assert_int_equal(h.n, 3);
+	assert_int_equal(h.v[2]->n, 3);
+	assert_int_equal(history_add(&h, message_of("at", 2)), 0);
+	assert_int_equal(history_add_user_block(&h, block_new_text("more", 4)), 0);
+	assert_int_equal(h.n, 5);
+	size_t bytes = 0;
+	for (size_t i = 0; i < h.n; i++) {
+		for (size_t k = 0; k < h.v[i]->n; k++)
+			bytes += h.v[i]->blocks[k]->json_len;
+	}
+	assert_int_equal(h.bytes, bytes);
+	assert_int_equal(h.weight, bytes);
+	history_release(&h);
+	assert_int_equal(h.n, 0);
+	history_release(&h);
+}
+
+/* A message that two histories share does not change in one because the other grows. */
+static void test_sharing(void **state)
+{
+	struct history old = added("ut at ut");
+	struct history new = HISTORY_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < old.n; i++)
+		assert_int_equal(history_add(&new, message_ref(old.v[i])), 0);
+	assert_ptr_equal(new.v[2], old.v[2]);
+	assert_int_equal(history_add_user_block(&new, block_new_text("more", 4)), 0);
+	assert_int_equal(new.v[2]->n, 2);
+	assert_int_equal(old.v[2]->n, 1);
+	history_release(&old);
+	assert_int_equal(history_check(&new, false, NULL), 0);
+	history_release(&new);
+}
+
+static void test_empty_messages_are_refused(void **state)
+{
+	struct history h = HISTORY_INIT;
+
+	(void)state;
+	assert_int_equal(history_add(&h, message_new(ROLE_USER)), -1);
+	assert_int_equal(history_add(&h, NULL), -1);
+	assert_int_equal(history_add_user_block(&h, NULL), -1);
+	assert_int_equal(h.n, 0);
+	history_release(&h);
+}
+
+static void test_has_tool_use(void **state)
+{
+	struct history h = added("ut atcA urA");
+	struct history none = HISTORY_INIT;
+
+	(void)state;
+	assert_true(message_has_tool_use(h.v[1]));
+	assert_false(message_has_tool_use(h.v[2]));
+	assert_true(history_has_tool_use(&h, "A"));
+	assert_false(history_has_tool_use(&h, "B"));
+	assert_false(history_has_tool_use(&h, ""));
+	assert_false(history_has_tool_use(&none, "A"));
+	history_release(&h);
+}
+
+/* 20,000 rounds, each asking for its id first: as often as scanning would be 400 million comparisons. */
+static void test_many_rounds(void **state)
+{
+	struct history h = HISTORY_INIT;
+	const int rounds = 20000;
+	int64_t start = clock_mono_ms();
+	char id[32];
+
+	(void)state;
+	assert_int_equal(history_add(&h, message_of("ut", 2)), 0);
+	for (int i = 0; i < rounds; i++) {
+		snprintf(id, sizeof id, "toolu_%d", i);
+		assert_false(history_has_tool_use(&h, id));
+		struct message *m = message_new(ROLE_ASSISTANT);
+		assert_int_equal(message_add(m, block_new_tool_use(id, "Read", "{}", 2)), 0);
+		assert_int_equal(history_add(&h, m), 0);
+		assert_int_equal(history_add_user_block(&h, block_new_tool_result(id, "x", 1, false)), 0);
+	}
+	for (int i = 0; i < rounds; i++) {
+		snprintf(id, sizeof id, "toolu_%d", i);
+		assert_true(history_has_tool_use(&h, id));
+	}
+	assert_int_equal(history_check(&h, false, NULL), 0);
+	assert_true(clock_mono_ms() - start < 20000);
+	history_release(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_check),        cmocka_unit_test(test_user_messages_merge),
+		cmocka_unit_test(test_sharing),      cmocka_unit_test(test_empty_messages_are_refused),
+		cmocka_unit_test(test_has_tool_use), cmocka_unit_test(test_many_rounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
