@@ -1,0 +1,455 @@
+#include "supervisor/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervisor/caps.h"
+#include "supervisor/frame.h"
+#include "supervisor/spawn.h"
+#include "supervisor/tree.h"
+#include "supervisor/wire.h"
+
+#define SOCKET_FD      3
+#define QUEUE_MAX      ((size_t)1 << 20)
+#define OOM_SCORE      500
+#define UNKILLABLE_MS  5000 /* after KILL: a process in the hands of the kernel must not hold up the run */
+#define KILL_PASSES    4    /* a pass over /proc misses what is being forked */
+#define KILL_PAUSE_MS  20
+#define KILL_PAUSE_MAX 1000
+
+/* What comes next for a child when its timer fires. */
+enum stage {
+	STAGE_RUNNING, /* its time is over: TERM */
+	STAGE_TERM,    /* its grace is over: KILL */
+	STAGE_KILL     /* it does not go: reported as killed */
+};
+
+struct process;
+
+struct child {
+	struct child *next;
+	struct process *p;
+	int id;
+	pid_t pid;
+	int status_fd; /* what the start of it failed at, if it did */
+	int64_t start_us;
+	int64_t grace_ms;
+	enum stage stage;
+	bool timed_out, killed, reported;
+	struct reactor_timer timer;
+};
+
+struct process {
+	struct reactor *r;
+	struct frame_conn conn;
+	bool connected;
+	const struct supervisor_config *cfg;
+	struct child_rules rules;
+	struct child *children;
+	bool ending;
+	bool empty; /* no child of any kind is left */
+	int64_t kill_pause_ms;
+	struct reactor_timer end_timer;
+};
+
+static void begin_end(struct process *p, int64_t grace_ms);
+static void on_socket(void *ctx, int fd, short revents);
+
+/* ---- frames to the loop process ---- */
+
+static void disconnect(struct process *p)
+{
+	if (!p->connected)
+		return;
+	p->connected = false;
+	reactor_fd_remove(p->r, p->conn.fd);
+	frame_release(&p->conn);
+	close(p->conn.fd);
+	begin_end(p, WIRE_GRACE_MS);
+}
+
+static void watch_socket(struct process *p)
+{
+	short events = frame_pending(&p->conn) ? POLLIN | POLLOUT : POLLIN;
+
+	if (p->connected && reactor_fd_set(p->r, p->conn.fd, events, on_socket, p))
+		disconnect(p);
+}
+
+static void send_done(struct process *p, int id, const struct wire_done *done)
+{
+	if (!p->connected)
+		return;
+	if (frame_send(&p->conn, WIRE_DONE, id, done, sizeof *done, NULL, 0))
+		disconnect(p); /* a child whose end cannot be told would be waited for for ever */
+	else
+		watch_socket(p);
+}
+
+static void send_failure(struct process *p, int id, enum child_step step, int error)
+{
+	send_done(p, id, &(struct wire_done){ .failure = { .step = (int32_t)step, .error = error } });
+}
+
+/* ---- ending children ---- */
+
+static void signal_child(const struct child *c, int sig)
+{
+	/* Before its setsid the child has no group of its own yet; its signals are blocked and stay pending. */
+	if (kill(-c->pid, sig) && errno == ESRCH)
+		kill(c->pid, sig);
+	tree_signal(c->pid, c->pid, sig);
+	if (sig == SIGTERM) { /* a stopped process would not see it */
+		kill(-c->pid, SIGCONT);
+		tree_signal(c->pid, c->pid, SIGCONT);
+	}
+}
+
+static void report_end(struct child *c, int status)
+{
+	struct wire_done done = { .status = status, .timed_out = c->timed_out, .killed = c->killed };
+
+	if (c->reported)
+		return;
+	c->reported = true;
+	done.duration_ms = (clock_mono_us() - c->start_us) / 1000;
+	if (read(c->status_fd, &done.failure, sizeof done.failure) != (ssize_t)sizeof done.failure)
+		done.failure = (struct child_failure){ CHILD_STARTED, 0 };
+	send_done(c->p, c->id, &done);
+}
+
+static void kill_child(struct child *c)
+{
+	c->stage = STAGE_KILL;
+	signal_child(c, SIGKILL);
+	reactor_timer_set(c->p->r, &c->timer, clock_mono_ms() + UNKILLABLE_MS);
+}
+
+static void terminate_child(struct child *c, int64_t grace_ms)
+{
+	if (c->stage == STAGE_KILL)
+		return;
+	if (grace_ms <= 0) {
+		kill_child(c);
+		return;
+	}
+	if (c->stage == STAGE_RUNNING)
+		signal_child(c, SIGTERM);
+	int64_t until = clock_mono_ms() + grace_ms;
+	if (c->stage == STAGE_RUNNING || until < c->timer.at)
+		reactor_timer_set(c->p->r, &c->timer, until);
+	c->stage = STAGE_TERM;
+}
+
+static void on_child_timer(void *ctx)
+{
+	struct child *c = ctx;
+
+	switch (c->stage) {
+	case STAGE_RUNNING:
+		c->timed_out = true;
+		terminate_child(c, c->grace_ms);
+		break;
+	case STAGE_TERM:
+		kill_child(c);
+		break;
+	case STAGE_KILL:
+		report_end(c, SIGKILL);
+		break;
+	}
+}
+
+/* ---- reaping ---- */
+
+static void child_ended(struct process *p, pid_t pid, int status)
+{
+	struct child **at = &p->children;
+
+	while (*at && (*at)->pid != pid)
+		at = &(*at)->next;
+	struct child *c = *at;
+	if (!c)
+		return; /* an orphan that came to us */
+	*at = c->next;
+	reactor_timer_cancel(p->r, &c->timer);
+	report_end(c, status);
+	close(c->status_fd);
+	free(c);
+}
+
+static void reap(struct process *p)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		child_ended(p, pid, status);
+	p->empty = pid < 0 && errno == ECHILD;
+}
+
+static void on_sigchld(void *ctx, int signo, int sender_pid)
+{
+	(void)signo;
+	(void)sender_pid;
+	reap(ctx);
+}
+
+/* ---- the end ---- */
+
+/* Orphans come to us, so whatever is alive is below us. New ones may be forked while we look: until none is left. */
+static void on_end_timer(void *ctx)
+{
+	struct process *p = ctx;
+
+	for (int i = 0; i < KILL_PASSES && !p->empty; i++) {
+		tree_signal(getpid(), 0, SIGKILL);
+		reap(p);
+	}
+	reactor_timer_set(p->r, &p->end_timer, clock_mono_ms() + p->kill_pause_ms);
+	if (p->kill_pause_ms < KILL_PAUSE_MAX)
+		p->kill_pause_ms += p->kill_pause_ms / 4;
+}
+
+static void begin_end(struct process *p, int64_t grace_ms)
+{
+	int64_t at = clock_mono_ms() + grace_ms;
+
+	if (p->ending) {
+		if (at < p->end_timer.at)
+			reactor_timer_set(p->r, &p->end_timer, at);
+		return;
+	}
+	p->ending = true;
+	reactor_timer_set(p->r, &p->end_timer, at);
+	reap(p);
+	if (p->empty || grace_ms <= 0)
+		return;
+	tree_signal(getpid(), 0, SIGTERM);
+	tree_signal(getpid(), 0, SIGCONT);
+}
+
+/* ---- starting ---- */
+
+static pid_t fork_child(struct process *p, struct child_plan *plan)
+{
+	sigset_t all, old;
+
+	/* Signals that come before the child has its own dispositions wait until then, and are not lost. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	pid_t pid = fork();
+	if (pid == 0)
+		child_run(plan, &p->rules);
+	int saved = errno;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	errno = saved;
+	return pid;
+}
+
+/* Forks and files the child; on failure a step with errno set. */
+static enum child_step start(struct process *p, struct child *c, struct spawn_request *q)
+{
+	int status[2];
+
+	if (pipe2(status, O_CLOEXEC | O_NONBLOCK))
+		return CHILD_FDS;
+	q->plan.status = status[1];
+	c->start_us = clock_mono_us();
+	c->pid = fork_child(p, &q->plan);
+	int saved = errno;
+	close(status[1]);
+	if (c->pid < 0) {
+		close(status[0]);
+		errno = saved;
+		return CHILD_FORK;
+	}
+	c->status_fd = status[0];
+	c->next = p->children;
+	p->children = c;
+	p->empty = false;
+	if (q->head.timeout_ms > 0)
+		reactor_timer_set(p->r, &c->timer, clock_mono_ms() + q->head.timeout_ms);
+	return CHILD_STARTED;
+}
+
+static void on_spawn(struct process *p, const struct frame *f)
+{
+	struct spawn_request q;
+	struct child *c = calloc(1, sizeof *c);
+	enum child_step step = spawn_unpack(&q, f, p->cfg->calls, p->cfg->ncalls);
+	int error = f->nfds < f->head.nfds ? EMFILE : EBADMSG;
+
+	if (step == CHILD_STARTED && !c)
+		step = CHILD_MEMORY;
+	if (step == CHILD_MEMORY)
+		error = ENOMEM;
+	if (step == CHILD_STARTED) {
+		*c = (struct child){ .p = p, .id = f->head.id, .grace_ms = q.head.grace_ms, .status_fd = -1 };
+		c->timer.fn = on_child_timer;
+		c->timer.ctx = c;
+		step = start(p, c, &q);
+		error = errno;
+	}
+	if (step != CHILD_STARTED) {
+		send_failure(p, f->head.id, step, error);
+		free(c);
+	}
+	spawn_release(&q);
+}
+
+/* ---- frames from the loop process ---- */
+
+static int64_t grace_of(const struct frame *f)
+{
+	struct wire_grace g = { WIRE_GRACE_MS };
+
+	if (f->head.len == sizeof g)
+		memcpy(&g, f->data, sizeof g);
+	return g.grace_ms;
+}
+
+static void on_kill(struct process *p, const struct frame *f)
+{
+	for (struct child *c = p->children; c; c = c->next) {
+		if (c->id != f->head.id)
+			continue;
+		c->killed = true;
+		terminate_child(c, grace_of(f));
+		return;
+	}
+}
+
+static void on_frame(struct process *p, const struct frame *f)
+{
+	if (f->head.type == WIRE_SPAWN && !p->ending)
+		on_spawn(p, f);
+	else if (f->head.type == WIRE_KILL)
+		on_kill(p, f);
+	else if (f->head.type == WIRE_STOP)
+		begin_end(p, grace_of(f));
+}
+
+static void on_socket(void *ctx, int fd, short revents)
+{
+	struct process *p = ctx;
+	struct frame f;
+	int got = 0;
+
+	(void)fd;
+	if ((revents & POLLOUT) && frame_flush(&p->conn)) {
+		disconnect(p);
+		return;
+	}
+	while (p->connected && (got = frame_recv(&p->conn, &f)) > 0) {
+		on_frame(p, &f);
+		frame_clear(&f);
+	}
+	if (got < 0)
+		disconnect(p);
+	watch_socket(p);
+}
+
+/* ---- the process ---- */
+
+static void set_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
+	struct sigaction sa = { .sa_handler = SIG_DFL };
+
+	/* Nothing of what we were started with counts: with SIGCHLD ignored there would be no exit codes. */
+	for (int s = 1; s < NSIG; s++)
+		sigaction(s, &sa, NULL);
+	sa.sa_handler = SIG_IGN;
+	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+		sigaction(ignored[i], &sa, NULL);
+}
+
+/* 0 and 1 on /dev/null, 2 as it was, the socket on 3, nothing else. */
+static int set_fds(int sock)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int s = fcntl(sock, F_DUPFD_CLOEXEC, SOCKET_FD + 1);
+
+	if (null < 0 || s < 0)
+		return -1;
+	if (fcntl(STDERR_FILENO, F_GETFD) < 0 && dup2(null, STDERR_FILENO) < 0)
+		return -1;
+	int spare = fcntl(null, F_DUPFD_CLOEXEC, SOCKET_FD + 1); /* null may be 0 or 1 itself */
+	if (spare < 0 || dup2(spare, STDIN_FILENO) < 0 || dup2(spare, STDOUT_FILENO) < 0)
+		return -1;
+	if (dup3(s, SOCKET_FD, O_CLOEXEC) < 0)
+		return -1;
+	child_close_from(SOCKET_FD + 1);
+	return 0;
+}
+
+static void set_rules(struct child_rules *rules)
+{
+	char text[16] = "";
+	int fd = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
+
+	rules->supervisor = getpid();
+	rules->no_new_privileges = caps_limit() != 0;
+	if (fd < 0)
+		return;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	if (n > 0 && strtol(text, NULL, 10) < OOM_SCORE) /* never lower than we were given */
+		snprintf(rules->oom_score_adj, sizeof rules->oom_score_adj, "%d", OOM_SCORE);
+}
+
+/* What the process is to the rest of the system. */
+static int set_identity(void)
+{
+	if (setsid() < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+		return -1;
+	prctl(PR_SET_NAME, "quern-superv", 0, 0, 0);
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+static int set_up(struct process *p, int sock)
+{
+	static const int chld[] = { SIGCHLD };
+	sigset_t none;
+
+	set_signals();
+	if (set_identity() || set_fds(sock))
+		return -1;
+	set_rules(&p->rules);
+	frame_init(&p->conn, SOCKET_FD, QUEUE_MAX);
+	p->connected = true;
+	p->empty = true;
+	p->kill_pause_ms = KILL_PAUSE_MS;
+	p->end_timer.fn = on_end_timer;
+	p->end_timer.ctx = p;
+	p->r = reactor_open(NULL);
+	if (!p->r)
+		return -1;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (reactor_signals(p->r, chld, 1, on_sigchld, p, NULL))
+		return -1;
+	return reactor_fd_set(p->r, SOCKET_FD, POLLIN, on_socket, p);
+}
+
+_Noreturn void process_run(int sock, const struct supervisor_config *cfg)
+{
+	struct process p = { .cfg = cfg };
+
+	if (set_up(&p, sock))
+		_exit(1); /* the loop process sees the end of the socket */
+	while (!(p.ending && p.empty))
+		if (reactor_wait(p.r, CLOCK_NEVER, NULL) < 0) {
+			begin_end(&p, 0);
+			on_end_timer(&p);
+		}
+	_exit(0);
+}

@@ -1,0 +1,121 @@
+#include "supervisor/tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct proc {
+	pid_t pid, parent, group;
+	bool ours;
+};
+
+struct procs {
+	struct proc *p;
+	size_t n, cap;
+};
+
+static int add(struct procs *all, struct proc p)
+{
+	if (all->n == all->cap) {
+		size_t cap = all->cap ? all->cap * 2 : 256;
+		struct proc *q = cap > TREE_MAX ? NULL : reallocarray(all->p, cap, sizeof *q);
+		if (!q)
+			return -1;
+		all->p = q;
+		all->cap = cap;
+	}
+	all->p[all->n++] = p;
+	return 0;
+}
+
+/* "PID (name) STATE PARENT GROUP ...", where the name may hold anything. */
+static bool parse_stat(const char *text, struct proc *p)
+{
+	const char *end = strrchr(text, ')');
+	char state;
+
+	return end && sscanf(end + 1, " %c %d %d", &state, &p->parent, &p->group) == 3;
+}
+
+static bool read_stat(int proc_fd, const char *pid, struct proc *p)
+{
+	char path[32], text[512];
+
+	snprintf(path, sizeof path, "%.20s/stat", pid);
+	int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return parse_stat(text, p);
+}
+
+static void collect(struct procs *all)
+{
+	DIR *d = opendir("/proc");
+	const struct dirent *entry;
+
+	if (!d)
+		return;
+	while ((entry = readdir(d))) {
+		struct proc p = { .pid = (pid_t)strtol(entry->d_name, NULL, 10) };
+		if (p.pid > 0 && read_stat(dirfd(d), entry->d_name, &p) && add(all, p))
+			break;
+	}
+	closedir(d);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct proc *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static bool is_ours(const struct procs *all, pid_t pid, pid_t root)
+{
+	if (pid == root)
+		return true;
+	const struct proc key = { .pid = pid };
+	const struct proc *p = all->n ? bsearch(&key, all->p, all->n, sizeof key, by_pid) : NULL;
+	return p && p->ours;
+}
+
+/* Marks the descendants of root. Numbers wrap around, so a child may stand before its parent: until none is new. */
+static void mark(struct procs *all, pid_t root)
+{
+	bool more = true;
+
+	if (all->n)
+		qsort(all->p, all->n, sizeof *all->p, by_pid);
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < all->n; i++) {
+			struct proc *p = &all->p[i];
+			if (!p->ours && p->pid != root && is_ours(all, p->parent, root))
+				p->ours = more = true;
+		}
+	}
+}
+
+size_t tree_signal(pid_t root, pid_t but_group, int sig)
+{
+	struct procs all = { NULL, 0, 0 };
+	size_t n = 0;
+
+	collect(&all);
+	mark(&all, root);
+	for (size_t i = 0; i < all.n; i++)
+		if (all.p[i].ours && !(but_group && all.p[i].group == but_group) && kill(all.p[i].pid, sig) == 0)
+			n++;
+	free(all.p);
+	return n;
+}
