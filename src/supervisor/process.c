@@ -103,14 +103,17 @@ static void send_failure(struct process *p, int id, enum child_step step, int er
 
 static void signal_child(const struct child *c, int sig)
 {
+	/* Those that left the group first: when the child is gone, they are no longer below it. */
+	tree_signal(c->pid, c->pid, sig);
 	/* Before its setsid the child has no group of its own yet; its signals are blocked and stay pending. */
 	if (kill(-c->pid, sig) && errno == ESRCH)
 		kill(c->pid, sig);
-	tree_signal(c->pid, c->pid, sig);
-	if (sig == SIGTERM) { /* a stopped process would not see it */
-		kill(-c->pid, SIGCONT);
-		tree_signal(c->pid, c->pid, SIGCONT);
-	}
+}
+
+static void ask_to_end(const struct child *c)
+{
+	signal_child(c, SIGTERM);
+	signal_child(c, SIGCONT); /* a stopped process would not see the first */
 }
 
 static void report_end(struct child *c, int status)
@@ -123,6 +126,7 @@ static void report_end(struct child *c, int status)
 	done.duration_ms = (clock_mono_us() - c->start_us) / 1000;
 	if (read(c->status_fd, &done.failure, sizeof done.failure) != (ssize_t)sizeof done.failure)
 		done.failure = (struct child_failure){ CHILD_STARTED, 0 };
+	close(c->status_fd);
 	send_done(c->p, c->id, &done);
 }
 
@@ -142,7 +146,7 @@ static void terminate_child(struct child *c, int64_t grace_ms)
 		return;
 	}
 	if (c->stage == STAGE_RUNNING)
-		signal_child(c, SIGTERM);
+		ask_to_end(c);
 	int64_t until = clock_mono_ms() + grace_ms;
 	if (c->stage == STAGE_RUNNING || until < c->timer.at)
 		reactor_timer_set(c->p->r, &c->timer, until);
@@ -181,7 +185,6 @@ static void child_ended(struct process *p, pid_t pid, int status)
 	*at = c->next;
 	reactor_timer_cancel(p->r, &c->timer);
 	report_end(c, status);
-	close(c->status_fd);
 	free(c);
 }
 
