@@ -25,7 +25,7 @@ load ../lib/helpers
 		answers:
 		  - content:
 		      - tool_use: {name: Bash, input: {command: echo a-b-c}, id: b1}
-		  - expect: {result_contains: a-b-c, results: 1}
+		  - expect: {result_contains: a-b-c, results: [b1]}
 		    text: Good.
 	YAML
 	q -p go --replay "$T/t.yaml" --allowedTools Bash

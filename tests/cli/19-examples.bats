@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# Every example runs, offline, with its tape.
+
+load ../lib/helpers
+
+EX=$QUERN_SRC/examples
+
+example() { # example NAME [ARGUMENT]...
+	local name=$1
+	shift
+	rc=0
+	timeout 60 "$EX/$name/run" "$@" </dev/null >"$T/out" 2>"$T/err" 3>&- || rc=$?
+	no_sanitizer_report
+}
+
+@test "01: the failing test passes at the end, in a scratch directory" {
+	before=$(cat "$EX"/01-fix-c-test/project/* | cksum)
+	example 01-fix-c-test
+	is "$rc" 0
+	is "$(tail -n 1 "$T/out")" "all tests passed"
+	has "$(cat "$T/err")" "got 3, want 2.5"
+	is "$(cat "$EX"/01-fix-c-test/project/* | cksum)" "$before"
+}
+
+@test "02: a diff on stdin" {
+	example 02-review-diff
+	is "$rc" 0
+	has "$(cat "$T/out")" "Keep \`>=\`"
+}
+
+@test "03: branches on the exit codes" {
+	example 03-branch-on-exit
+	is "$rc" 0
+	is "$(cut -d , -f 1 "$T/out" | tr '\n' '|')" "done: done|long: out of turns|busy: try again later|refused: failed with exit code 20|"
+}
+
+@test "04: a CI step with an artifact" {
+	example 04-ci-job "$T/run.ndjson"
+	is "$rc" 0
+	has "$(head -n 1 "$T/out")" "completed: 2 turns"
+	has "$(cat "$T/out")" "exit code 3"
+	"$PY" "$LIB/validate.py" "$SCHEMA" <"$T/run.ndjson"
+}
+
+@test "05: the result and the stream through jq" {
+	example 05-json-jq
+	is "$rc" 0
+	is "$(head -n 1 "$T/out")" "arith.c: add, subtract"
+	is "$(tail -n 1 "$T/out")" "Grep ^int "
+}
+
+@test "06: a budget ends the run with 13" {
+	example 06-budget
+	is "$rc" 13
+	is "$(head -n 1 "$T/out")" budget_exhausted
+	is "$(tail -n 1 "$T/out")" "tokens used: 3800, left: -800"
+}
+
+@test "each example has its README, a run script and a tape that is checked whole" {
+	local d t
+	for d in "$EX"/*/; do
+		[ -s "$d/README.md" ] && [ -x "$d/run" ] || { echo "$d"; false; }
+		for t in "$d"*.yaml; do
+			grep -q '^tape:' "$t" || continue
+			"$QUERN" --check -p x --replay "$t" >"$T/check" 2>&1 || { cat "$T/check"; false; }
+		done
+	done
+}
