@@ -18,7 +18,7 @@
 enum call_state { CALL_QUEUED, CALL_EXECUTING, CALL_COMPLETED, CALL_YIELDED };
 
 struct executor_call {
-	struct block *use;         /* a reference of its own */
+	struct block *use; /* a reference of its own */
 	bool read_only;
 	enum call_state state;
 	struct tool_result result; /* from CALL_COMPLETED on; owned */
@@ -34,7 +34,8 @@ struct executor {
 void executor_init(struct executor *x, size_t max_concurrency);
 void executor_release(struct executor *x);
 void executor_clear(struct executor *x);
-int executor_add(struct executor *x, struct block *use, bool read_only); /* takes no reference of the caller's; 0 or -1 (memory) */
+int executor_add(struct executor *x, struct block *use,
+                 bool read_only); /* takes no reference of the caller's; 0 or -1 (memory) */
 /* The next call that may start now, NULL if none. The caller marks it with executor_started. */
 struct executor_call *executor_next(struct executor *x);
 void executor_started(struct executor *x, struct executor_call *c);
@@ -44,7 +45,7 @@ void executor_done(struct executor *x, struct executor_call *c, struct tool_resu
 struct executor_call *executor_find(struct executor *x, const char *tool_use_id);
 /* The next completed call in call order whose predecessors are all yielded; marks it yielded. NULL if none. */
 struct executor_call *executor_yield(struct executor *x);
-bool executor_idle(const struct executor *x);  /* nothing queued or executing */
+bool executor_idle(const struct executor *x); /* nothing queued or executing */
 /* Abort: every call not completed gets an error result `why`. Executing ones are the caller's to cancel first. */
 void executor_abort(struct executor *x, const char *why);
 

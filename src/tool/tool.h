@@ -20,29 +20,32 @@ enum permission_mode { MODE_DEFAULT, MODE_ACCEPT_EDITS, MODE_BYPASS };
 struct toolbox;
 
 struct toolbox_config {
-	const char *const *names;      /* built-in tools asked for, NULL terminated */
-	bool names_explicit;           /* from --tools or tools.builtin: one that cannot be offered is exit 2 */
-	const char *workspace;         /* absolute, real path */
-	const char *const *add_dirs;   /* absolute, real paths, NULL terminated */
-	const char *const *skip_files; /* absolute paths of our own output files: searches leave them out; NULL terminated */
+	const char *const *names;    /* built-in tools asked for, NULL terminated */
+	bool names_explicit;         /* from --tools or tools.builtin: one that cannot be offered is exit 2 */
+	const char *workspace;       /* absolute, real path */
+	const char *const *add_dirs; /* absolute, real paths, NULL terminated */
+	const char *const
+	        *skip_files; /* absolute paths of our own output files: searches leave them out; NULL terminated */
 	enum permission_mode mode;
-	const char *const *allow;      /* bare tool names for now, NULL terminated */
+	const char *const *allow; /* bare tool names for now, NULL terminated */
 	const char *const *deny;
-	const char *const *child_env;  /* the whole environment of tools, "NAME=value", NULL terminated */
-	const char *tmpdir;            /* the tools' private TMPDIR (already in child_env) */
+	const char *const *child_env; /* the whole environment of tools, "NAME=value", NULL terminated */
+	const char *tmpdir;           /* the tools' private TMPDIR (already in child_env) */
 	size_t max_spill;
-	/* The run directory, made when first asked for: path (owned by the callee, lives as long as the run) or NULL with *e. */
+	/* The run directory, made when first asked for: path (owned by the callee, lives as long as the run) or NULL
+	 * with *e. */
 	const char *(*run_dir)(void *ctx, struct error *e);
 	/* Masks known secrets in place before text enters history or a spill file. */
 	void (*mask)(void *ctx, struct buf *text);
-	void *ctx;                     /* of the two functions above */
+	void *ctx; /* of the two functions above */
 };
 
 /* Rows that are registered with the supervisor before it is started. */
 extern const struct child_call tool_child_calls[];
 extern const size_t tool_child_ncalls;
 
-struct toolbox *toolbox_open(const struct toolbox_config *cfg, struct reactor *r, struct supervisor *s, struct error *e);
+struct toolbox *toolbox_open(const struct toolbox_config *cfg, struct reactor *r, struct supervisor *s,
+                             struct error *e);
 void toolbox_free(struct toolbox *t);
 
 /* The request's `tools` array, the same bytes all through the run; NULL if no tool is offered. */
@@ -55,17 +58,17 @@ enum tool_class { TOOL_UNKNOWN, TOOL_READ_ONLY, TOOL_UNSAFE };
 enum tool_class toolbox_class(const struct toolbox *t, const char *name);
 
 struct tool_result {
-	char *text;               /* what the model sees (already within limits, valid UTF-8, masked); owned */
+	char *text; /* what the model sees (already within limits, valid UTF-8, masked); owned */
 	size_t text_len;
-	char *content_json;       /* instead of text: "[...]" content blocks (an image), or NULL; owned */
-	char *structured;         /* tool_use_result of the event, a JSON object, or NULL; owned */
+	char *content_json; /* instead of text: "[...]" content blocks (an image), or NULL; owned */
+	char *structured;   /* tool_use_result of the event, a JSON object, or NULL; owned */
 	bool is_error;
-	bool ran;                 /* a child was started for it */
-	bool invalid;             /* unknown tool or unusable input: counts for malformed_tool_use_exhausted */
-	bool denied;              /* permission; reason below */
-	char *denied_reason;      /* "mode" | "rule" | "path"; static */
-	bool cancels_siblings;    /* a Bash call that failed after it ran */
-	char *file;               /* path in the run directory that the text names (spilled output), or NULL; owned */
+	bool ran;              /* a child was started for it */
+	bool invalid;          /* unknown tool or unusable input: counts for malformed_tool_use_exhausted */
+	bool denied;           /* permission; reason below */
+	char *denied_reason;   /* "mode" | "rule" | "path"; static */
+	bool cancels_siblings; /* a Bash call that failed after it ran */
+	char *file;            /* path in the run directory that the text names (spilled output), or NULL; owned */
 };
 void tool_result_release(struct tool_result *r);
 
@@ -74,8 +77,8 @@ typedef void (*tool_done)(void *ctx, const char *tool_use_id, struct tool_result
 
 /* Judges and starts the call. Returns 1: started, done comes later; 0: *now is the result at once
  * (unknown tool, bad input, denied); -1: *e (a failure of ours: out of memory, supervisor lost). */
-int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, void *ctx,
-                  struct tool_result *now, struct error *e);
+int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, void *ctx, struct tool_result *now,
+                  struct error *e);
 /* Ends the call's process group; done still comes (its result says it was interrupted). */
 void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms);
 

@@ -1,0 +1,127 @@
+/* Bash: one command in a shell of its own, with nobody at the terminal. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tool/internal.h"
+#include "tool/shell_status.h"
+
+#define DEFAULT_TIMEOUT_MS 120000
+#define MAX_TIMEOUT_MS     600000
+#define KEEP_BYTES         ((size_t)64 << 10) /* of each end of the output */
+#define MAX_COMMAND        131071             /* one argument of execve(2), less its NUL */
+#define MAX_CHARS          30000
+#define MAX_FAILED_CHARS   10000
+
+enum { P_COMMAND, P_DESCRIPTION, P_TIMEOUT };
+
+static const struct tool_param params[] = {
+	[P_COMMAND] = { "command", PARAM_NAME, true, 0, NULL, NULL },
+	[P_DESCRIPTION] = { "description", PARAM_TEXT, false, 0, NULL, "What it does, in a few words" },
+	[P_TIMEOUT] = { "timeout", PARAM_INT, false, 0, NULL, "ms (default 120000, at most 600000)" },
+	{ 0 },
+};
+
+static int plan(struct call *c, struct tool_result *now, struct error *e)
+{
+	const struct input_value *v = c->in.v;
+	int64_t timeout = v[P_TIMEOUT].set && v[P_TIMEOUT].i > 0 ? v[P_TIMEOUT].i : DEFAULT_TIMEOUT_MS;
+
+	if (v[P_COMMAND].n > MAX_COMMAND) {
+		result_use_error(c->t, now,
+		                 "The command is too long (%zu bytes, at most %d). Write it to a file and run that.",
+		                 v[P_COMMAND].n, MAX_COMMAND);
+		now->invalid = true;
+		return 0;
+	}
+	if (call_chdir(c, NULL, false, now) < 0)
+		return 0;
+	c->spec.envp = c->t->bash_env;
+	c->spec.keep_head = KEEP_BYTES;
+	c->spec.keep_tail = KEEP_BYTES;
+	c->spec.max_spill = c->t->cfg.max_spill;
+	c->spec.spill_open = result_spill_open;
+	c->spec.timeout_ms = timeout < MAX_TIMEOUT_MS ? timeout : MAX_TIMEOUT_MS;
+	if (call_arg(c, "bash") < 0 || call_arg(c, "--norc") < 0 || call_arg(c, "--noprofile") < 0 ||
+	    call_arg(c, "-c") < 0 || call_arg(c, "%s", v[P_COMMAND].s) < 0)
+		return error_nomem(e);
+	return 1;
+}
+
+/* The first lines of a failure's text. */
+static void failure_text(const struct call *c, const struct child_result *res, char *out, size_t n)
+{
+	int64_t s = c->spec.timeout_ms / 1000;
+
+	if (res->killed)
+		snprintf(out, n, "[Request interrupted by user for tool use]\n");
+	else if (res->timed_out && s >= 60)
+		snprintf(out, n, "Command timed out after %lldm %llds\n", (long long)(s / 60), (long long)(s % 60));
+	else if (res->timed_out && s > 0)
+		snprintf(out, n, "Command timed out after %llds\n", (long long)s);
+	else if (res->timed_out)
+		snprintf(out, n, "Command timed out after %lldms\n", (long long)c->spec.timeout_ms);
+	else if (res->exited)
+		snprintf(out, n, "Exit code %d\n", res->status);
+	else
+		snprintf(out, n, "Exit code %d\nThe shell was ended by signal %d (%s).\n", 128 + res->signal,
+		         res->signal, strsignal(res->signal));
+}
+
+static void structured(struct call *c, const struct child_result *res, const char *meaning, struct tool_result *out)
+{
+	struct buf info = BUF_INIT((size_t)2 << 20);
+	struct json_out o;
+
+	json_out_init(&o, &info);
+	jo_object(&o);
+	jo_key(&o, "stdout");
+	jo_strn(&o, out->text ? out->text : "", out->text_len);
+	jo_kstr(&o, "stderr", ""); /* the two streams come interleaved */
+	jo_kbool(&o, "interrupted", res->killed || res->timed_out);
+	jo_kbool(&o, "isImage", false);
+	if (res->timed_out)
+		jo_kint(&o, "timedOutAfterMs", c->spec.timeout_ms);
+	if (meaning)
+		jo_kstr(&o, "returnCodeInterpretation", meaning);
+	if (out->file) {
+		jo_kstr(&o, "persistedOutputPath", out->file);
+		jo_kint(&o, "persistedOutputSize", (int64_t)res->out.total);
+	}
+	jo_end(&o);
+	result_structured(c->t, out, &info);
+}
+
+static void finish(struct call *c, struct child_result *res, struct tool_result *out)
+{
+	char prefix[160] = "";
+	const char *meaning = NULL;
+
+	if (res->error) {
+		result_child_failed(c, res, out);
+		return;
+	}
+	bool clean = res->exited && !res->timed_out && !res->killed;
+	if (clean)
+		meaning = shell_status_meaning(c->in.v[P_COMMAND].s, res->status);
+	bool failed = !clean || (res->status != 0 && !meaning);
+	if (failed)
+		failure_text(c, res, prefix, sizeof prefix);
+	else if (res->out.total == 0)
+		snprintf(prefix, sizeof prefix, "(Bash completed with no output)");
+	result_output(c, out, prefix, &res->out, failed ? MAX_FAILED_CHARS : MAX_CHARS, failed);
+	structured(c, res, meaning, out);
+	out->cancels_siblings = failed;
+}
+
+const struct tool_row tool_bash = {
+	.name = "Bash",
+	.description =
+	        "Runs a bash command in the workspace directory. Each call is a new shell without a terminal; stdin is "
+	        "empty, so use flags that answer prompts (-y). stdout and stderr come together. Use Read, Edit, Write, "
+	        "Grep and Glob for files instead of cat, sed and find.",
+	.program = "bash",
+	.params = params,
+	.max_result_chars = MAX_CHARS,
+	.plan = plan,
+	.finish = finish,
+};

@@ -1,0 +1,135 @@
+#include "tool/executor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void executor_init(struct executor *x, size_t max_concurrency)
+{
+	*x = (struct executor){ .max_concurrency = max_concurrency > 0 ? max_concurrency : 1 };
+}
+
+void executor_clear(struct executor *x)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		block_unref(x->calls[i].use);
+		tool_result_release(&x->calls[i].result);
+	}
+	x->n = 0;
+	x->executing = 0;
+}
+
+void executor_release(struct executor *x)
+{
+	executor_clear(x);
+	free(x->calls);
+	x->calls = NULL;
+	x->cap = 0;
+}
+
+int executor_add(struct executor *x, struct block *use, bool read_only)
+{
+	if (x->n == x->cap) {
+		size_t cap = x->cap ? 2 * x->cap : 8;
+		struct executor_call *calls = realloc(x->calls, cap * sizeof *calls);
+		if (!calls)
+			return -1;
+		x->calls = calls;
+		x->cap = cap;
+	}
+	x->calls[x->n++] = (struct executor_call){ .use = block_ref(use), .read_only = read_only };
+	return 0;
+}
+
+struct executor_call *executor_next(struct executor *x)
+{
+	struct executor_call *first = NULL;
+
+	for (size_t i = 0; i < x->n; i++) {
+		struct executor_call *c = &x->calls[i];
+		if (c->state == CALL_EXECUTING && !c->read_only)
+			return NULL; /* it runs alone */
+		if (c->state == CALL_QUEUED && !first)
+			first = c; /* no call overtakes a queued one: a Read behind an Edit sees the edit */
+	}
+	if (!first)
+		return NULL;
+	if (first->read_only)
+		return x->executing < x->max_concurrency ? first : NULL;
+	return x->executing == 0 ? first : NULL;
+}
+
+void executor_started(struct executor *x, struct executor_call *c)
+{
+	if (c->state != CALL_QUEUED)
+		return;
+	c->state = CALL_EXECUTING;
+	x->executing++;
+}
+
+static void complete(struct executor *x, struct executor_call *c)
+{
+	if (c->state == CALL_EXECUTING)
+		x->executing--;
+	c->state = CALL_COMPLETED;
+}
+
+/* Without memory for the words the result is an error without text. */
+static void complete_with_error(struct executor *x, struct executor_call *c, const char *why)
+{
+	c->result = (struct tool_result){ .text = strdup(why), .is_error = true };
+	c->result.text_len = c->result.text ? strlen(why) : 0;
+	complete(x, c);
+}
+
+void executor_done(struct executor *x, struct executor_call *c, struct tool_result *res)
+{
+	if (c->state != CALL_QUEUED && c->state != CALL_EXECUTING)
+		return; /* aborted meanwhile: it has its one result */
+	c->result = *res;
+	memset(res, 0, sizeof *res);
+	complete(x, c);
+	if (!c->result.cancels_siblings)
+		return;
+	for (struct executor_call *later = c + 1; later < x->calls + x->n; later++)
+		if (later->state == CALL_QUEUED)
+			complete_with_error(x, later,
+			                    "<tool_use_error>Cancelled: an earlier call of the same message failed, so "
+			                    "this one was not run</tool_use_error>");
+}
+
+struct executor_call *executor_find(struct executor *x, const char *tool_use_id)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->calls[i].use->id && strcmp(x->calls[i].use->id, tool_use_id) == 0)
+			return &x->calls[i];
+	return NULL;
+}
+
+struct executor_call *executor_yield(struct executor *x)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		struct executor_call *c = &x->calls[i];
+		if (c->state == CALL_YIELDED)
+			continue;
+		if (c->state != CALL_COMPLETED)
+			return NULL;
+		c->state = CALL_YIELDED;
+		return c;
+	}
+	return NULL;
+}
+
+bool executor_idle(const struct executor *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->calls[i].state == CALL_QUEUED || x->calls[i].state == CALL_EXECUTING)
+			return false;
+	return true;
+}
+
+void executor_abort(struct executor *x, const char *why)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->calls[i].state == CALL_QUEUED || x->calls[i].state == CALL_EXECUTING)
+			complete_with_error(x, &x->calls[i], why);
+}

@@ -1,0 +1,174 @@
+/* What the files of this room share: a tool's row, a running call, the read state. Not for other rooms. */
+#ifndef QUERN_TOOL_INTERNAL_H
+#define QUERN_TOOL_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/json_out.h"
+#include "guard/path.h"
+#include "tool/tool.h"
+
+/* ---- parameters: one table checks the input and makes the schema ---- */
+
+enum param_type {
+	PARAM_TEXT,   /* any string, also empty, also with NUL */
+	PARAM_NAME,   /* a path, pattern or command: not empty, no NUL */
+	PARAM_INT,    /* an integer; a string that spells one is taken too */
+	PARAM_BOOL,   /* true or false; "true" and "false" are taken too */
+	PARAM_CHOICE, /* one of `choices` */
+};
+
+struct tool_param {
+	const char *key; /* NULL ends the table */
+	enum param_type type;
+	bool required;
+	int64_t min;         /* PARAM_INT */
+	const char *choices; /* PARAM_CHOICE: "a|b|c" */
+	const char *description;
+};
+
+#define INPUT_MAX 16
+
+struct input_value {
+	bool set;
+	char *s; /* decoded string, owned */
+	size_t n;
+	int64_t i;
+	bool b;
+};
+
+struct tool_input {
+	struct input_value v[INPUT_MAX]; /* as the rows of the table */
+};
+
+/* Checks the JSON text of an input. 0, or -1 with the complaint (for the model, without wrapping) in *why. */
+int input_parse(const char *tool, const struct tool_param *params, const char *json, struct tool_input *in,
+                struct buf *why);
+void input_release(struct tool_input *in);
+/* Writes the JSON Schema of the table. */
+void input_schema(const struct tool_param *params, struct json_out *o);
+
+/* ---- the table ---- */
+
+struct call;
+
+struct tool_row {
+	const char *name;
+	const char *description;
+	const char *program; /* looked up in the tools' PATH; without it the tool is withheld; NULL = none */
+	const struct tool_param *params;
+	bool read_only;
+	bool edits;              /* acceptEdits allows it */
+	size_t max_result_chars; /* 0 = limits itself */
+	/* Fills c->spec. 1: start it, 0: *now is the result, -1: *e. */
+	int (*plan)(struct call *c, struct tool_result *now, struct error *e);
+	void (*finish)(struct call *c, struct child_result *res, struct tool_result *out);
+};
+
+extern const struct tool_row *const tool_table[]; /* NULL terminated */
+extern const struct tool_row tool_read, tool_write, tool_edit, tool_glob, tool_grep, tool_bash;
+const struct tool_row *tool_find(const char *name);
+
+/* ---- permission ---- */
+
+enum permit { PERMIT_YES, PERMIT_MODE, PERMIT_RULE };
+enum permit permission_judge(const struct toolbox_config *cfg, const struct tool_row *row);
+const char *permission_mode_name(enum permission_mode mode);
+
+/* ---- what was read: a record a file, by its real path ---- */
+
+#define SHA256_BYTES 32
+
+struct read_record {
+	char *key;
+	unsigned char sha[SHA256_BYTES]; /* of the content at the last Read, Write or Edit */
+	uint64_t size;
+	int64_t mtime_ns;
+	uint64_t seen_to; /* lines from the first on that were shown */
+	uint64_t lines;   /* lines it has */
+	bool whole;       /* all of it was shown, or the model wrote it */
+};
+
+struct read_state {
+	struct read_record *v;
+	size_t n, cap;
+};
+
+const struct read_record *read_state_find(const struct read_state *s, const char *key);
+/* Takes over what a child reported (read.c, write.c, edit.c by file.h). -1: no memory. */
+int read_state_note(struct read_state *s, const struct read_record *now, uint64_t first_line);
+void read_state_release(struct read_state *s);
+
+/* ---- toolbox and call ---- */
+
+struct toolbox {
+	struct toolbox_config cfg;
+	struct reactor *reactor;
+	struct supervisor *supervisor;
+	struct roots *roots;
+	const char *run_dir; /* once something was spilled; a read-only root from then on */
+	struct read_state state;
+	char *json;
+	char **offered, **withheld;
+	const char **bash_env; /* child_env and the defaults for programs that would ask; strings not owned */
+	struct call *calls;
+};
+
+struct call {
+	struct toolbox *t;
+	const struct tool_row *row;
+	char *id;
+	struct tool_input in;
+	struct spawn spec;
+	struct buf frame; /* input of a child call */
+	char **argv;      /* owned strings, NULL terminated */
+	size_t argc;
+	int cwd_fd;       /* owned, -1 = none */
+	char base[4096];  /* the real path of cwd_fd */
+	char *only_name;  /* Grep of a single file: its name in base */
+	char *spill_path; /* where the output goes when it is large */
+	int child;
+	tool_done done;
+	void *ctx;
+	struct call *next;
+};
+
+/* printf into the argument vector. -1: no memory. */
+int call_arg(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Opens the directory `path` (NULL = workspace) as the call's cwd. 0; -1 with *now filled. A regular file is taken too
+ * if file_too: then cwd is its directory and only_name its name. */
+int call_chdir(struct call *c, const char *path, bool file_too, struct tool_result *now);
+
+/* ---- results ---- */
+
+/* The one way text becomes a result: valid UTF-8, no NUL, masked. Takes any bytes. */
+void result_text(struct toolbox *t, struct tool_result *out, const char *text, size_t n, bool is_error);
+void result_textf(struct toolbox *t, struct tool_result *out, bool is_error, const char *fmt, ...)
+        __attribute__((format(printf, 4, 5)));
+/* An error the model made: wrapped in <tool_use_error>. */
+void result_use_error(struct toolbox *t, struct tool_result *out, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+/* The words for a path that cannot be used; true if that is a denial. */
+bool path_complaint(struct buf *out, enum path_verdict why, const char *path, const char *workspace,
+                    const struct error *e);
+/* A path that could not be used: missing, outside, protected, or another reason (in *e). */
+void result_path(struct toolbox *t, struct tool_result *out, enum path_verdict why, const char *path,
+                 const struct error *e);
+/* prefix + the child's output, at most `limit` bytes; more is stored whole in the run directory and shown as
+ * head and tail with the full size and the path. */
+void result_output(struct call *c, struct tool_result *out, const char *prefix, const struct output *o, size_t limit,
+                   bool is_error);
+/* The same for text that is all there. */
+void result_budget(struct call *c, struct tool_result *out, const char *text, size_t n, size_t limit, bool is_error);
+/* Takes a JSON object (masked) as the structured result. */
+void result_structured(struct toolbox *t, struct tool_result *out, struct buf *json);
+/* spawn.spill_open of a call. */
+int result_spill_open(void *call);
+/* Start failure, timeout without output, signal: fills *out and returns true if the child gave no usable answer. */
+bool result_child_failed(struct call *c, const struct child_result *res, struct tool_result *out);
+
+#endif

@@ -1,0 +1,334 @@
+/* Read: a window of a file's lines with their numbers, or an image. The whole file is hashed as it passes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sha2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/utf8.h"
+#include "tool/file.h"
+
+#define DEFAULT_LINES  2000
+#define LINE_CHARS     2000
+#define LINE_KEEP      (LINE_CHARS * 4 + 4) /* bytes that hold LINE_CHARS characters whatever they are */
+#define WINDOW_BYTES   ((size_t)100000)     /* about 25,000 tokens */
+#define READ_MAX_BYTES ((uint64_t)1 << 30)
+#define IMAGE_MAX      ((size_t)5 * 1024 * 1024 / 4 * 3) /* 5 MiB in base64 */
+
+enum { P_PATH, P_OFFSET, P_LIMIT };
+
+static const struct tool_param params[] = {
+	[P_PATH] = { "file_path", PARAM_NAME, true, 0, NULL, "Absolute path" },
+	[P_OFFSET] = { "offset", PARAM_INT, false, 0, NULL, "First line, from 1" },
+	[P_LIMIT] = { "limit", PARAM_INT, false, 1, NULL, "Number of lines" },
+	{ 0 },
+};
+
+struct window {
+	uint64_t first, count; /* lines wanted */
+	bool count_given;
+	uint64_t line;    /* number of the line that is coming in */
+	uint64_t shown;   /* lines put out */
+	bool full;        /* the byte limit was reached */
+	uint64_t bad;     /* ill-formed places and NULs in what is shown */
+	struct buf out;   /* with numbers */
+	struct buf plain; /* without */
+	char cur[LINE_KEEP];
+	size_t cur_len;    /* bytes kept of the line */
+	uint64_t line_len; /* bytes it has */
+};
+
+/* Appends one line's characters as valid UTF-8, LINE_CHARS at most. */
+static void add_line_text(struct window *w, struct buf *out, const char *p, size_t n)
+{
+	size_t chars = 0;
+
+	while (n > 0 && chars < LINE_CHARS) {
+		size_t len = *p == '\0' ? 0 : utf8_char_len(p, n);
+		if (len > 0) {
+			buf_add(out, p, len);
+		} else {
+			len = *p == '\0' ? 1 : utf8_bad_len(p, n);
+			buf_adds(out, "\xEF\xBF\xBD");
+			w->bad++;
+		}
+		p += len;
+		n -= len;
+		chars++;
+	}
+	if (n > 0 || w->line_len > w->cur_len)
+		buf_adds(out, "... [line cut]");
+}
+
+static void end_line(struct window *w, bool newline)
+{
+	bool wanted = w->line >= w->first && w->line - w->first < w->count && !w->full;
+
+	if (wanted) {
+		size_t n = w->cur_len, before = w->plain.len;
+		const char *p = w->cur;
+		if (n > 0 && newline && w->line_len == n && p[n - 1] == '\r')
+			n--;
+		if (w->line == 1 && file_bom(p, n) > 0) {
+			p += 3;
+			n -= 3;
+		}
+		add_line_text(w, &w->plain, p, n);
+		if (w->out.len + (w->plain.len - before) + 8 > WINDOW_BYTES) {
+			buf_cut(&w->plain, before);
+			w->full = true;
+		} else {
+			buf_addf(&w->out, "%6llu\t", (unsigned long long)w->line);
+			buf_add(&w->out, buf_str(&w->plain) + before, w->plain.len - before);
+			buf_addc(&w->out, '\n');
+			buf_addc(&w->plain, '\n');
+			w->shown++;
+		}
+	}
+	w->line++;
+	w->cur_len = 0;
+	w->line_len = 0;
+}
+
+static void take_chunk(struct window *w, const char *p, size_t n)
+{
+	while (n > 0) {
+		const char *nl = memchr(p, '\n', n);
+		size_t part = nl ? (size_t)(nl - p) : n;
+		size_t room = sizeof w->cur - w->cur_len;
+		size_t keep = part < room ? part : room;
+		memcpy(w->cur + w->cur_len, p, keep);
+		w->cur_len += keep;
+		w->line_len += part;
+		if (nl) {
+			end_line(w, true);
+			part++;
+		}
+		p += part;
+		n -= part;
+	}
+}
+
+/* Reads all of it through the window and the hash. */
+static int scan(int fd, struct window *w, struct file_report *r, struct error *e)
+{
+	static char chunk[1 << 16];
+	SHA2_CTX ctx;
+	ssize_t n;
+
+	SHA256Init(&ctx);
+	while ((n = read(fd, chunk, sizeof chunk)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_sys(e, "cannot read");
+		SHA256Update(&ctx, (const uint8_t *)chunk, (size_t)n);
+		r->state.size += (uint64_t)n;
+		take_chunk(w, chunk, (size_t)n);
+	}
+	if (w->line_len > 0)
+		end_line(w, false);
+	SHA256Final(r->state.sha, &ctx);
+	return 0;
+}
+
+static const char *image_type(const char *p, size_t n)
+{
+	if (n >= 8 && memcmp(p, "\x89PNG\r\n\x1a\n", 8) == 0)
+		return "image/png";
+	if (n >= 3 && memcmp(p, "\xFF\xD8\xFF", 3) == 0)
+		return "image/jpeg";
+	if (n >= 6 && (memcmp(p, "GIF87a", 6) == 0 || memcmp(p, "GIF89a", 6) == 0))
+		return "image/gif";
+	if (n >= 12 && memcmp(p, "RIFF", 4) == 0 && memcmp(p + 8, "WEBP", 4) == 0)
+		return "image/webp";
+	return NULL;
+}
+
+static void add_base64(struct buf *out, const unsigned char *p, size_t n)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < n; i += 3) {
+		size_t have = n - i < 3 ? n - i : 3;
+		unsigned v = (unsigned)p[i] << 16 | (have > 1 ? (unsigned)p[i + 1] << 8 : 0) |
+		             (have > 2 ? p[i + 2] : 0);
+		char quad[4] = { digits[v >> 18], digits[v >> 12 & 63], have > 1 ? digits[v >> 6 & 63] : '=',
+			         have > 2 ? digits[v & 63] : '=' };
+		buf_add(out, quad, 4);
+	}
+}
+
+static int show_image(struct file_job *j, int fd, const char *type, struct file_report *r)
+{
+	struct buf bytes = BUF_INIT(IMAGE_MAX), json = BUF_INIT(2 * IMAGE_MAX), info = BUF_INIT(4096),
+	           text = BUF_INIT(4096);
+	struct error e = ERROR_INIT;
+	int rc;
+
+	if (io_read_fd(fd, &bytes, &e) < 0) {
+		rc = bytes.failed == ERR_LIMIT || e.code == ERR_LIMIT
+		             ? file_fail("The image is too large: %s. At most %zu bytes can be shown; make it smaller "
+		                         "first.",
+		                         j->path, IMAGE_MAX)
+		             : file_fail("%s", e.msg);
+	} else {
+		file_sha(buf_str(&bytes), bytes.len, r->state.sha);
+		r->state.size = bytes.len;
+		r->state.whole = true;
+		buf_addf(&json,
+		         "[{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"%s\",\"data\":\"",
+		         type);
+		add_base64(&json, (const unsigned char *)buf_str(&bytes), bytes.len);
+		buf_adds(&json, "\"}}]");
+		buf_addf(&info, "{\"type\":\"image\",\"file\":{\"type\":\"%s\",\"originalSize\":%zu}}", type,
+		         bytes.len);
+		buf_addf(&text, "Image (%s, %zu bytes)", type, bytes.len);
+		r->content_json = buf_str(&json);
+		r->structured = &info;
+		rc = json.failed ? file_fail("out of memory") : file_succeed(j, &text, r);
+	}
+	buf_release(&bytes);
+	buf_release(&json);
+	buf_release(&info);
+	buf_release(&text);
+	return rc;
+}
+
+static void structured(const struct file_job *j, const struct window *w, uint64_t total, bool partial, struct buf *b)
+{
+	struct json_out o;
+
+	json_out_init(&o, b);
+	jo_object(&o);
+	jo_kstr(&o, "type", "text");
+	jo_key(&o, "file");
+	jo_object(&o);
+	jo_kstr(&o, "filePath", j->path);
+	jo_key(&o, "content");
+	jo_strn(&o, buf_str(&w->plain), w->plain.len);
+	jo_kint(&o, "numLines", (int64_t)w->shown);
+	jo_kint(&o, "startLine", (int64_t)w->first);
+	jo_kint(&o, "totalLines", (int64_t)total);
+	if (partial && w->full)
+		jo_kbool(&o, "truncatedByTokenCap", true);
+	jo_end(&o);
+	jo_end(&o);
+}
+
+static int show_text(struct file_job *j, struct window *w, struct file_report *r)
+{
+	uint64_t total = w->line - 1, last = w->first + w->shown - 1;
+	bool partial = w->shown > 0 && last < total && !w->count_given;
+	struct buf info = BUF_INIT((size_t)8 << 20);
+
+	if (w->full && w->count_given)
+		return file_fail(
+		        "The lines asked for are more than %zu bytes; from line %llu on, %llu lines fit. Use a smaller "
+		        "limit, or Grep to find the place.",
+		        WINDOW_BYTES, (unsigned long long)w->first, (unsigned long long)w->shown);
+	if (r->state.size == 0)
+		buf_addf(&w->out, "(The file exists but is empty: %s)", j->path);
+	else if (w->shown == 0)
+		buf_addf(&w->out, "(Offset %llu is past the end: the file has %llu lines: %s)",
+		         (unsigned long long)w->first, (unsigned long long)total, j->path);
+	else if (partial)
+		buf_addf(&w->out,
+		         "\n[PARTIAL view: lines %llu-%llu of %llu. Use offset %llu to go on, or Grep to search.]\n",
+		         (unsigned long long)w->first, (unsigned long long)last, (unsigned long long)total,
+		         (unsigned long long)last + 1);
+	if (w->bad > 0)
+		buf_addf(&w->out,
+		         "\n[The file is not valid UTF-8: %llu byte sequences above are shown as U+FFFD. Edit changes "
+		         "only "
+		         "what it replaces.]\n",
+		         (unsigned long long)w->bad);
+	r->first_line = w->first;
+	r->state.seen_to = w->shown > 0 ? last : 0;
+	r->state.lines = total;
+	r->state.whole = r->state.size == 0;
+	structured(j, w, total, partial, &info);
+	r->structured = &info;
+	int rc = file_succeed(j, &w->out, r);
+	buf_release(&info);
+	return rc;
+}
+
+static int read_opened(struct file_job *j, int fd)
+{
+	static struct window w; /* static for its size; one a process */
+	struct file_report r = { 0 };
+	struct error e = ERROR_INIT;
+	struct stat st;
+	char key[4096], magic[16];
+
+	w.first = (uint64_t)unpack_int(&j->in);
+	w.count = (uint64_t)unpack_int(&j->in);
+	w.count_given = unpack_int(&j->in) != 0;
+	w.line = 1;
+	buf_init(&w.out, WINDOW_BYTES + 8192);
+	buf_init(&w.plain, WINDOW_BYTES + 16384);
+	if (fstat(fd, &st) < 0 || S_ISDIR(st.st_mode))
+		return file_fail("EISDIR: %s is a directory, not a file. Use Glob to list it.", j->path);
+	if ((uint64_t)st.st_size > READ_MAX_BYTES)
+		return file_fail("The file is too large to read (%llu bytes): %s. Use Grep.",
+		                 (unsigned long long)st.st_size, j->path);
+	if (path_of_fd(fd, key) == 0)
+		r.state.key = key;
+	r.state.mtime_ns = file_mtime_ns(&st);
+	ssize_t n = pread(fd, magic, sizeof magic, 0);
+	const char *type = n > 0 ? image_type(magic, (size_t)n) : NULL;
+	if (type)
+		return show_image(j, fd, type, &r);
+	int rc = scan(fd, &w, &r, &e) < 0 ? file_fail("%s '%s'", e.msg, j->path) : show_text(j, &w, &r);
+	buf_release(&w.out);
+	buf_release(&w.plain);
+	return rc;
+}
+
+int read_child(const char *in, size_t in_len, int result_fd)
+{
+	struct file_job j;
+	struct error e = ERROR_INIT;
+	enum path_verdict why;
+	int rc = file_job_begin(&j, in, in_len, result_fd);
+
+	if (rc != 0)
+		return rc;
+	int fd = path_open(j.roots, j.path, O_RDONLY, 0, &why, &e);
+	rc = fd < 0 ? file_fail_path(&j, why, &e) : read_opened(&j, fd);
+	if (fd >= 0)
+		close(fd);
+	file_job_end(&j);
+	return rc;
+}
+
+static int plan(struct call *c, struct tool_result *now, struct error *e)
+{
+	const struct input_value *v = c->in.v;
+
+	(void)now;
+	if (file_plan(c, "read", v[P_PATH].s, false, e) < 0)
+		return -1;
+	pack_int(&c->frame, v[P_OFFSET].set && v[P_OFFSET].i > 0 ? v[P_OFFSET].i : 1);
+	pack_int(&c->frame, v[P_LIMIT].set ? v[P_LIMIT].i : DEFAULT_LINES);
+	pack_int(&c->frame, v[P_LIMIT].set);
+	c->spec.input = c->frame.data;
+	c->spec.input_len = c->frame.len;
+	return buf_check(&c->frame, "the tool's input", e) < 0 ? -1 : 1;
+}
+
+const struct tool_row tool_read = {
+	.name = "Read",
+	.description =
+	        "Reads a file, with line numbers (number, tab, text). Shows 2000 lines by default; use offset and "
+	        "limit "
+	        "for the rest of a long file. Long lines are cut at 2000 characters. Shows PNG, JPEG, GIF and WebP "
+	        "images. For directories use Glob.",
+	.params = params,
+	.read_only = true,
+	.plan = plan,
+	.finish = file_finish,
+};

@@ -1,0 +1,59 @@
+/* What the model has seen of which file, so that a Write cannot undo what it never saw. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool/internal.h"
+
+static struct read_record *find(const struct read_state *s, const char *key)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (strcmp(s->v[i].key, key) == 0)
+			return &s->v[i];
+	return NULL;
+}
+
+const struct read_record *read_state_find(const struct read_state *s, const char *key)
+{
+	return find(s, key);
+}
+
+int read_state_note(struct read_state *s, const struct read_record *now, uint64_t first_line)
+{
+	struct read_record *r = find(s, now->key);
+
+	if (!r) {
+		if (s->n == s->cap) {
+			size_t cap = s->cap ? 2 * s->cap : 16;
+			struct read_record *v = realloc(s->v, cap * sizeof *v);
+			if (!v)
+				return -1;
+			s->v = v;
+			s->cap = cap;
+		}
+		char *key = strdup(now->key);
+		if (!key)
+			return -1;
+		r = &s->v[s->n++];
+		*r = (struct read_record){ .key = key };
+	} else if (memcmp(r->sha, now->sha, SHA256_BYTES) != 0) {
+		r->seen_to = 0; /* what was seen of the old content does not count */
+		r->whole = false;
+	}
+	memcpy(r->sha, now->sha, SHA256_BYTES);
+	r->size = now->size;
+	r->mtime_ns = now->mtime_ns;
+	/* Pages add up as long as each begins where the ones before it end. */
+	if (first_line <= r->seen_to + 1 && now->seen_to > r->seen_to)
+		r->seen_to = now->seen_to;
+	r->lines = now->lines;
+	r->whole = r->whole || now->whole || r->seen_to >= r->lines;
+	return 0;
+}
+
+void read_state_release(struct read_state *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->v[i].key);
+	free(s->v);
+	*s = (struct read_state){ NULL, 0, 0 };
+}

@@ -1,0 +1,400 @@
+/* From what a child wrote to what the model sees: repaired, masked, and never more than the tool's budget. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/utf8.h"
+#include "tool/internal.h"
+
+/* Bytes shown of a result that is over its budget, half from each end. */
+#define PREVIEW_BYTES  ((size_t)10000)
+#define RESULT_MAX     ((size_t)256 << 20)
+#define LINE_END_SLACK 200
+
+void tool_result_release(struct tool_result *r)
+{
+	free(r->text);
+	free(r->content_json);
+	free(r->structured);
+	free(r->file);
+	memset(r, 0, sizeof *r);
+}
+
+/* Appends the bytes as valid UTF-8 in which NUL is U+FFFD too. */
+static void add_clean(struct buf *out, const char *p, size_t n)
+{
+	while (n > 0) {
+		const char *nul = memchr(p, '\0', n);
+		size_t part = nul ? (size_t)(nul - p) : n;
+		utf8_repair(out, p, part);
+		p += part;
+		n -= part;
+		if (nul) {
+			buf_adds(out, "\xEF\xBF\xBD");
+			p++;
+			n--;
+		}
+	}
+}
+
+static void mask(struct toolbox *t, struct buf *b)
+{
+	if (t->cfg.mask && b->len > 0)
+		t->cfg.mask(t->cfg.ctx, b);
+}
+
+/* Moves the finished text into the result. Without memory the result is an error without text. */
+static void take_text(struct tool_result *out, struct buf *b, bool is_error)
+{
+	free(out->text);
+	if (!b->data && !b->failed)
+		buf_add(b, "", 0);
+	out->text = b->failed ? NULL : b->data ? buf_take(b, &out->text_len) : strdup("");
+	if (!out->text)
+		out->text_len = 0;
+	out->is_error = is_error || !out->text;
+	buf_release(b);
+}
+
+void result_text(struct toolbox *t, struct tool_result *out, const char *text, size_t n, bool is_error)
+{
+	struct buf b = BUF_INIT(RESULT_MAX);
+
+	add_clean(&b, text, n);
+	mask(t, &b);
+	take_text(out, &b, is_error);
+}
+
+static void result_vtext(struct toolbox *t, struct tool_result *out, bool is_error, const char *before,
+                         const char *after, const char *fmt, va_list ap)
+{
+	char *text = NULL;
+	struct buf b = BUF_INIT(RESULT_MAX);
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	buf_adds(&b, before);
+	add_clean(&b, text ? text : "out of memory", text ? strlen(text) : 13);
+	buf_adds(&b, after);
+	free(text);
+	mask(t, &b);
+	take_text(out, &b, is_error);
+}
+
+void result_textf(struct toolbox *t, struct tool_result *out, bool is_error, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	result_vtext(t, out, is_error, "", "", fmt, ap);
+	va_end(ap);
+}
+
+void result_use_error(struct toolbox *t, struct tool_result *out, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	result_vtext(t, out, true, "<tool_use_error>", "</tool_use_error>", fmt, ap);
+	va_end(ap);
+}
+
+bool path_complaint(struct buf *out, enum path_verdict why, const char *path, const char *workspace,
+                    const struct error *e)
+{
+	if (why == PATH_MISSING)
+		buf_addf(out, "File does not exist: %s (relative paths start at %s)", path, workspace);
+	else if (why == PATH_OUTSIDE || why == PATH_DENIED)
+		buf_addf(out, "File is in a directory that is denied by your permission settings: %s", e->msg);
+	else
+		buf_adds(out, e->msg);
+	return why == PATH_OUTSIDE || why == PATH_DENIED;
+}
+
+void result_path(struct toolbox *t, struct tool_result *out, enum path_verdict why, const char *path,
+                 const struct error *e)
+{
+	struct buf b = BUF_INIT(16 * 1024);
+
+	if (path_complaint(&b, why, path, t->cfg.workspace, e)) {
+		out->denied = true;
+		out->denied_reason = "path";
+	}
+	result_use_error(t, out, "%s", buf_str(&b));
+	buf_release(&b);
+}
+
+void result_structured(struct toolbox *t, struct tool_result *out, struct buf *json)
+{
+	mask(t, json);
+	free(out->structured);
+	out->structured = json->len > 0 && !json->failed ? buf_take(json, NULL) : NULL;
+	buf_release(json);
+}
+
+/* ---- the spill file ---- */
+
+/* The file's name comes from the call's id, which a server chose: only harmless characters of it are kept. */
+static void spill_name(const char *id, char out[80])
+{
+	size_t n = 0;
+
+	for (; *id && n < 64; id++)
+		if ((*id >= 'a' && *id <= 'z') || (*id >= 'A' && *id <= 'Z') || (*id >= '0' && *id <= '9') ||
+		    *id == '_' || *id == '-')
+			out[n++] = *id;
+	out[n] = '\0';
+	if (n == 0)
+		snprintf(out, 80, "call");
+}
+
+/* The run directory, from now on also readable by path. */
+static const char *run_dir(struct toolbox *t, struct error *e)
+{
+	if (t->run_dir)
+		return t->run_dir;
+	const char *dir = t->cfg.run_dir ? t->cfg.run_dir(t->cfg.ctx, e) : NULL;
+	if (dir && roots_add(t->roots, dir, false, e) == 0)
+		t->run_dir = dir;
+	return t->run_dir;
+}
+
+/* Creates the call's spill file; its descriptor, or -1. */
+static int spill_create(struct call *c, struct error *e)
+{
+	const char *dir = run_dir(c->t, e);
+	char name[80], path[4096];
+
+	if (!dir)
+		return -1;
+	snprintf(path, sizeof path, "%s/tool-results", dir);
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return error_sys(e, "cannot make '%s'", path);
+	spill_name(c->id, name);
+	for (int i = 0; i < 1000; i++) {
+		char number[16] = "";
+		if (i > 0)
+			snprintf(number, sizeof number, "-%d", i);
+		int n = snprintf(path, sizeof path, "%s/tool-results/%s%s.txt", dir, name, number);
+		if (n < 0 || (size_t)n >= sizeof path)
+			return error_set(e, ERR_LIMIT, "the run directory's path is too long");
+		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0) {
+			free(c->spill_path);
+			c->spill_path = strdup(path);
+			return fd;
+		}
+		if (errno != EEXIST)
+			return error_sys(e, "cannot create '%s'", path);
+	}
+	return error_set(e, ERR_LIMIT, "cannot find a free name in '%s/tool-results'", dir);
+}
+
+int result_spill_open(void *call)
+{
+	struct error e = ERROR_INIT;
+
+	return spill_create(call, &e);
+}
+
+static bool spill_text(struct call *c, const char *p, size_t n)
+{
+	struct error e = ERROR_INIT;
+	int fd = spill_create(c, &e);
+
+	if (fd < 0)
+		return false;
+	size_t max = c->t->cfg.max_spill;
+	bool ok = io_write_all(fd, p, max && n > max ? max : n) == 0;
+	return close(fd) == 0 && ok && c->spill_path;
+}
+
+/* The supervisor wrote the bytes as they came: masks them where they lie. */
+static void mask_spill(struct call *c)
+{
+	struct buf b = BUF_INIT(RESULT_MAX);
+	struct error e = ERROR_INIT;
+	int fd = c->t->cfg.mask && c->spill_path ? open(c->spill_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : -1;
+
+	if (fd < 0)
+		return;
+	bool ok = io_read_fd(fd, &b, &e) == 0;
+	mask(c->t, &b);
+	ok = ok && !b.failed && lseek(fd, 0, SEEK_SET) == 0 && ftruncate(fd, 0) == 0 &&
+	     io_write_all(fd, b.data, b.len) == 0;
+	if (!ok && ftruncate(fd, 0) < 0)
+		unlink(c->spill_path); /* better no file than one with a secret in it */
+	close(fd);
+	buf_release(&b);
+}
+
+/* ---- cutting ---- */
+
+/* The end of the head: not inside a character, at a line's end if one is near. */
+static size_t head_end(const char *p, size_t n, size_t want)
+{
+	size_t end = utf8_floor(p, n, want);
+
+	for (size_t i = end; i > 0 && end - i < LINE_END_SLACK; i--)
+		if (p[i - 1] == '\n')
+			return i;
+	return end;
+}
+
+static size_t tail_start(const char *p, size_t n, size_t want)
+{
+	size_t start = utf8_ceil(p, n, n - want);
+
+	for (size_t i = start; i < n && i - start < LINE_END_SLACK; i++)
+		if (p[i] == '\n')
+			return i + 1;
+	return start;
+}
+
+/* head + mark + tail; `lost` bytes are missing between the two texts already. */
+static void add_cut(struct buf *out, const char *head, size_t hn, const char *tail, size_t tn, uint64_t lost,
+                    size_t shown)
+{
+	size_t he, ts;
+
+	if (tn == 0) {
+		tail = head;
+		tn = hn;
+		he = hn <= shown ? hn : head_end(head, hn, shown / 2);
+		ts = hn <= shown ? hn : tail_start(head, hn, shown / 2);
+		lost += ts - he;
+	} else {
+		he = head_end(head, hn, hn < shown / 2 ? hn : shown / 2);
+		ts = tail_start(tail, tn, tn < shown / 2 ? tn : shown / 2);
+		lost += (hn - he) + ts;
+	}
+	buf_add(out, head, he);
+	buf_addf(out, "%s... [%llu characters truncated] ...\n", he > 0 && head[he - 1] != '\n' ? "\n" : "",
+	         (unsigned long long)lost);
+	buf_add(out, tail + ts, tn - ts);
+}
+
+static void add_persisted(struct call *c, struct buf *b, const char *prefix, uint64_t total, bool stored)
+{
+	buf_adds(b, prefix);
+	if (stored) {
+		size_t max = c->t->cfg.max_spill;
+		buf_addf(b,
+		         "<persisted-output>\nOutput is too large (%llu bytes). %s is saved in %s; use Read with "
+		         "offset and "
+		         "limit, or Grep, on that file.\nFirst and last part:\n\n",
+		         (unsigned long long)total, max && total > max ? "Its beginning" : "All of it", c->spill_path);
+	} else {
+		buf_addf(b,
+		         "<persisted-output>\nOutput is too large (%llu bytes) and could not be saved.\nFirst and last "
+		         "part:\n\n",
+		         (unsigned long long)total);
+	}
+}
+
+static void finish_large(struct call *c, struct tool_result *out, struct buf *b, bool stored, bool is_error)
+{
+	buf_adds(b, "\n</persisted-output>");
+	if (stored) {
+		free(out->file);
+		out->file = strdup(c->spill_path);
+	}
+	take_text(out, b, is_error);
+}
+
+/* Bytes of a character that the end of kept output cut off. */
+static size_t cut_tail_bytes(const char *p, size_t n)
+{
+	for (size_t i = 1; i <= 3 && i <= n; i++) {
+		unsigned char ch = (unsigned char)p[n - i];
+		if (ch >= 0xC0)
+			return utf8_char_len(p + n - i, i) == 0 ? i : 0;
+		if (ch < 0x80)
+			return 0;
+	}
+	return 0;
+}
+
+static size_t cut_head_bytes(const char *p, size_t n)
+{
+	size_t i = 0;
+
+	while (i < 3 && i < n && ((unsigned char)p[i] & 0xC0) == 0x80)
+		i++;
+	return i;
+}
+
+void result_output(struct call *c, struct tool_result *out, const char *prefix, const struct output *o, size_t limit,
+                   bool is_error)
+{
+	struct buf head = BUF_INIT(RESULT_MAX), tail = BUF_INIT(RESULT_MAX), b = BUF_INIT(RESULT_MAX);
+	bool gap = o->total > o->head.len + o->tail.len;
+	size_t hn = o->head.len, skip = 0;
+
+	if (gap) {
+		hn -= cut_tail_bytes(o->head.data, hn);
+		skip = cut_head_bytes(o->tail.data, o->tail.len);
+	}
+	add_clean(&head, o->head.data, hn);
+	if (o->tail.len > 0)
+		add_clean(gap ? &tail : &head, o->tail.data + skip, o->tail.len - skip);
+	mask(c->t, &head);
+	mask(c->t, &tail);
+	if (head.failed || tail.failed) {
+		buf_release(&head);
+		buf_release(&tail);
+		result_textf(c->t, out, true, "%sthe output could not be kept: out of memory", prefix);
+		return;
+	}
+	if (!gap && (limit == 0 || head.len <= limit)) {
+		buf_adds(&b, prefix);
+		buf_add(&b, head.data, head.len);
+		take_text(out, &b, is_error);
+	} else {
+		bool stored;
+		if (o->spilled)
+			mask_spill(c);
+		stored = o->spilled ? c->spill_path != NULL : !gap && spill_text(c, head.data, head.len);
+		add_persisted(c, &b, prefix, o->total, stored);
+		add_cut(&b, buf_str(&head), head.len, buf_str(&tail), tail.len,
+		        gap ? o->total - o->head.len - o->tail.len : 0,
+		        PREVIEW_BYTES < limit || limit == 0 ? PREVIEW_BYTES : limit);
+		finish_large(c, out, &b, stored, is_error);
+	}
+	buf_release(&head);
+	buf_release(&tail);
+}
+
+void result_budget(struct call *c, struct tool_result *out, const char *text, size_t n, size_t limit, bool is_error)
+{
+	struct output o = { .total = n };
+
+	buf_init(&o.head, RESULT_MAX);
+	buf_init(&o.tail, RESULT_MAX);
+	buf_add(&o.head, text, n);
+	result_output(c, out, "", &o, limit, is_error);
+	buf_release(&o.head);
+	buf_release(&o.tail);
+}
+
+bool result_child_failed(struct call *c, const struct child_result *res, struct tool_result *out)
+{
+	if (res->error)
+		result_textf(c->t, out, true, "%s could not be run: %s", c->row->name, res->error);
+	else if (res->killed)
+		result_textf(c->t, out, true, "[Request interrupted by user for tool use]");
+	else if (res->timed_out)
+		result_textf(c->t, out, true, "%s timed out after %lld s. Use a narrower path or pattern.",
+		             c->row->name, (long long)(c->spec.timeout_ms / 1000));
+	else if (!res->exited)
+		result_textf(c->t, out, true, "%s was ended by signal %d", c->row->name, res->signal);
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,102 @@
+#include "tool/search.h"
+
+#include <string.h>
+
+#define RG_KEEP     ((size_t)4 << 20)
+#define RG_KEEP_ERR ((size_t)8192)
+
+int search_begin(struct call *c)
+{
+	c->spec.separate_stderr = true;
+	c->spec.keep_head = RG_KEEP;
+	c->spec.timeout_ms = SEARCH_TIMEOUT_MS;
+	/* Hidden files are searched; links are not followed (rg's default), so nothing outside is reached. */
+	return call_arg(c, "rg") < 0 || call_arg(c, "--no-config") < 0 || call_arg(c, "--no-messages") < 0 ||
+	                       call_arg(c, "--color=never") < 0 || call_arg(c, "--hidden") < 0 ||
+	                       call_arg(c, "--null") < 0
+	               ? -1
+	               : 0;
+}
+
+int search_literal_glob(struct call *c, const char *prefix, const char *name)
+{
+	struct buf b = BUF_INIT(16384);
+
+	for (const char *p = name; *p; p++) {
+		if (strchr("*?[]{}!\\", *p))
+			buf_addc(&b, '\\');
+		buf_addc(&b, *p);
+	}
+	int rc = b.failed ? -1 : call_arg(c, "--glob=%s/%s", prefix, buf_str(&b));
+	buf_release(&b);
+	return rc;
+}
+
+/* The part of an absolute path below dir, NULL if it is not there. */
+static const char *below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	while (n > 0 && dir[n - 1] == '/')
+		n--;
+	return strncmp(path, dir, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
+}
+
+int search_end(struct call *c)
+{
+	int rc = call_arg(c, "--glob=!.git");
+
+	for (const char *const *f = c->t->cfg.skip_files; rc == 0 && f && *f; f++) {
+		const char *rel = below(*f, c->base);
+		if (rel)
+			rc = search_literal_glob(c, "!", rel);
+	}
+	if (rc == 0)
+		rc = call_arg(c, "--");
+	return rc == 0 ? call_arg(c, "./") : rc;
+}
+
+/* A line feed in a name would look like two names. */
+static void add_name(struct buf *out, const char *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (p[i] == '\n')
+			buf_adds(out, "\\n");
+		else
+			buf_addc(out, p[i]);
+	}
+}
+
+void search_path(const struct call *c, struct buf *out, const char *rel, size_t n, bool relative)
+{
+	const char *dir = c->base;
+
+	if (n >= 2 && rel[0] == '.' && rel[1] == '/') {
+		rel += 2;
+		n -= 2;
+	}
+	if (relative) {
+		const char *ws = c->t->cfg.workspace;
+		const char *in = below(dir, ws);
+		if (in || strcmp(dir, ws) == 0)
+			dir = in ? in : "";
+	}
+	add_name(out, dir, strlen(dir));
+	if (*dir && dir[strlen(dir) - 1] != '/')
+		buf_addc(out, '/');
+	add_name(out, rel, n);
+}
+
+bool search_failed(struct call *c, const struct child_result *res, struct tool_result *out)
+{
+	if (result_child_failed(c, res, out))
+		return true;
+	if (res->status <= 1 || res->out.total > 0)
+		return false;
+	const char *text = buf_str(&res->err.head);
+	if (*text)
+		result_textf(c->t, out, true, "%s", text);
+	else
+		result_textf(c->t, out, true, "%s: rg ended with status %d", c->row->name, res->status);
+	return true;
+}

@@ -1,0 +1,20 @@
+/* What Glob and Grep share: ripgrep's arguments and how its paths are shown. */
+#ifndef QUERN_TOOL_SEARCH_H
+#define QUERN_TOOL_SEARCH_H
+
+#include "tool/internal.h"
+
+#define SEARCH_TIMEOUT_MS 20000
+
+/* Starts the argument vector: rg without any configuration file, quiet about unreadable files, in c->base. */
+int search_begin(struct call *c);
+/* Appends what keeps version control data and our own output files out, the directory, and nothing after it. */
+int search_end(struct call *c);
+/* Appends a path below c->base as the model sees it: absolute, or relative to the workspace if it lies there. */
+void search_path(const struct call *c, struct buf *out, const char *rel, size_t n, bool relative);
+/* --glob=PREFIX/NAME with glob characters of name taken literally. prefix: "" or "!". */
+int search_literal_glob(struct call *c, const char *prefix, const char *name);
+/* True, with *out filled, if rg gave an error and no output at all (a bad pattern). */
+bool search_failed(struct call *c, const struct child_result *res, struct tool_result *out);
+
+#endif

@@ -1,0 +1,471 @@
+/* The tools of one run: which are offered, and a call's way from judgement through a child to its result. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "tool/file.h"
+#include "tool/internal.h"
+
+#define TOOLS_JSON_MAX ((size_t)64 * 1024)
+#define MAX_TOOLS      32
+
+const struct child_call tool_child_calls[] = {
+	{ "read", read_child },
+	{ "write", write_child },
+	{ "edit", edit_child },
+};
+const size_t tool_child_ncalls = sizeof tool_child_calls / sizeof tool_child_calls[0];
+
+/* ---- calls ---- */
+
+static void call_free(struct call *c)
+{
+	if (!c)
+		return;
+	input_release(&c->in);
+	buf_release(&c->frame);
+	for (size_t i = 0; i < c->argc; i++)
+		free(c->argv[i]);
+	free(c->argv);
+	free(c->only_name);
+	free(c->spill_path);
+	free(c->id);
+	if (c->cwd_fd >= 0)
+		close(c->cwd_fd);
+	free(c);
+}
+
+static void call_unlink(struct call *c)
+{
+	struct call **at = &c->t->calls;
+
+	while (*at && *at != c)
+		at = &(*at)->next;
+	if (*at)
+		*at = c->next;
+}
+
+int call_arg(struct call *c, const char *fmt, ...)
+{
+	char **argv = realloc(c->argv, (c->argc + 2) * sizeof *argv);
+	va_list ap;
+
+	if (!argv)
+		return -1;
+	c->argv = argv;
+	va_start(ap, fmt);
+	int n = vasprintf(&argv[c->argc], fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		argv[c->argc] = NULL;
+		return -1;
+	}
+	argv[++c->argc] = NULL;
+	return 0;
+}
+
+/* The directory of a regular file and its name in it. */
+static int chdir_to_file(struct call *c, int file, struct error *e)
+{
+	char path[4096];
+	enum path_verdict why;
+
+	if (path_of_fd(file, path) < 0)
+		return error_set(e, ERR_SYS, "cannot find the directory of the file (is /proc mounted?)");
+	char *slash = strrchr(path, '/');
+	c->only_name = strdup(slash + 1);
+	if (!c->only_name)
+		return error_nomem(e);
+	*(slash == path ? slash + 1 : slash) = '\0';
+	c->cwd_fd = path_open(c->t->roots, path, O_RDONLY | O_DIRECTORY, 0, &why, e);
+	return c->cwd_fd < 0 ? -1 : 0;
+}
+
+int call_chdir(struct call *c, const char *path, bool file_too, struct tool_result *now)
+{
+	enum path_verdict why;
+	struct error e = ERROR_INIT;
+	struct stat st;
+	int fd = path_open(c->t->roots, path ? path : ".", O_RDONLY, 0, &why, &e);
+
+	if (fd < 0) {
+		result_path(c->t, now, why, path ? path : ".", &e);
+		return -1;
+	}
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		c->cwd_fd = fd;
+	} else {
+		int rc = file_too ? chdir_to_file(c, fd, &e)
+		                  : error_set(&e, ERR_INPUT, "'%s' is not a directory", path);
+		close(fd);
+		if (rc < 0) {
+			result_use_error(c->t, now, "%s", e.msg);
+			return -1;
+		}
+	}
+	c->spec.cwd_fd = c->cwd_fd;
+	if (path_of_fd(c->cwd_fd, c->base) < 0)
+		snprintf(c->base, sizeof c->base, "%s", path && *path == '/' ? path : c->t->cfg.workspace);
+	return 0;
+}
+
+/* Takes a finished child: its tool makes the result, then the caller gets it. */
+static void on_child_done(void *ctx, int id, struct child_result *res)
+{
+	struct call *c = ctx;
+	struct tool_result out = { 0 };
+
+	(void)id;
+	out.ran = res->error == NULL;
+	c->row->finish(c, res, &out);
+	call_unlink(c);
+	c->done(c->ctx, c->id, &out);
+	tool_result_release(&out);
+	call_free(c);
+}
+
+/* ---- judging ---- */
+
+static bool is_offered(const struct toolbox *t, const char *name)
+{
+	for (size_t i = 0; t->offered[i]; i++)
+		if (strcmp(t->offered[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool is_asked_for(const struct toolbox *t, const char *name)
+{
+	if (!t->cfg.names)
+		return true;
+	for (const char *const *n = t->cfg.names; *n; n++)
+		if (strcmp(*n, name) == 0)
+			return true;
+	return false;
+}
+
+enum tool_class toolbox_class(const struct toolbox *t, const char *name)
+{
+	const struct tool_row *row = tool_find(name);
+
+	if (!row || !is_offered(t, name))
+		return TOOL_UNKNOWN;
+	return row->read_only ? TOOL_READ_ONLY : TOOL_UNSAFE;
+}
+
+static void deny(struct toolbox *t, const struct tool_row *row, const struct block *use, enum permit verdict,
+                 struct tool_result *now)
+{
+	struct tool_input in;
+	struct buf why = BUF_INIT(64 * 1024);
+
+	if (row == &tool_bash && input_parse(row->name, row->params, use->input, &in, &why) == 0) {
+		result_textf(t, now, true, "Permission to use Bash with command %.500s has been denied.", in.v[0].s);
+		input_release(&in);
+	} else {
+		result_textf(t, now, true, "Permission to use %s has been denied.", row->name);
+	}
+	buf_release(&why);
+	now->denied = true;
+	now->denied_reason = verdict == PERMIT_RULE ? "rule" : "mode";
+}
+
+/* True if the call may go on; else *now is its result. */
+static bool judge(struct toolbox *t, const struct block *use, const struct tool_row *row, struct tool_result *now)
+{
+	const char *name = use->name ? use->name : "";
+
+	if (!row || !is_asked_for(t, name)) {
+		result_use_error(t, now, "Error: No such tool available: %.200s", name);
+		now->invalid = true;
+		return false;
+	}
+	enum permit verdict = permission_judge(&t->cfg, row);
+	if (verdict != PERMIT_YES) {
+		deny(t, row, use, verdict, now);
+		return false;
+	}
+	if (!is_offered(t, name)) {
+		result_use_error(t, now, "%s cannot be used here: %s is not installed", row->name, row->program);
+		return false;
+	}
+	return true;
+}
+
+/* True if the input is usable; else *now is the call's result. */
+static bool check_input(struct toolbox *t, const struct block *use, const struct tool_row *row, struct tool_input *in,
+                        struct tool_result *now)
+{
+	struct buf why = BUF_INIT(64 * 1024);
+	bool ok = false;
+
+	if (use->bad_input)
+		buf_addf(&why, "InputValidationError: %s: the input is not a JSON object; it began: %.200s", row->name,
+		         use->bad_input);
+	else
+		ok = input_parse(row->name, row->params, use->input ? use->input : "{}", in, &why) == 0;
+	if (!ok) {
+		result_use_error(t, now, "%s", buf_str(&why));
+		now->invalid = true;
+	}
+	buf_release(&why);
+	return ok;
+}
+
+int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, void *ctx, struct tool_result *now,
+                  struct error *e)
+{
+	const struct tool_row *row = tool_find(use->name ? use->name : "");
+
+	memset(now, 0, sizeof *now);
+	if (!judge(t, use, row, now))
+		return 0;
+	struct call *c = calloc(1, sizeof *c);
+	if (!c)
+		return error_nomem(e);
+	c->t = t;
+	c->row = row;
+	c->cwd_fd = -1;
+	c->done = done;
+	c->ctx = ctx;
+	buf_init(&c->frame, (size_t)256 << 20);
+	c->spec = (struct spawn){ .envp = t->cfg.child_env, .cwd_fd = -1 };
+	c->id = strdup(use->id ? use->id : "");
+	int rc = c->id ? 1 : error_nomem(e);
+	if (rc == 1 && !check_input(t, use, row, &c->in, now))
+		rc = 0;
+	if (rc == 1)
+		rc = row->plan(c, now, e);
+	if (rc == 1) {
+		c->spec.argv = (const char *const *)c->argv;
+		c->child = supervisor_spawn(t->supervisor, &c->spec, on_child_done, c, e);
+		rc = c->child > 0 ? 1 : -1;
+	}
+	if (rc != 1) {
+		call_free(c);
+		return rc;
+	}
+	c->next = t->calls;
+	t->calls = c;
+	return 1;
+}
+
+void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms)
+{
+	for (struct call *c = t->calls; c; c = c->next)
+		if (strcmp(c->id, tool_use_id) == 0)
+			supervisor_kill(t->supervisor, c->child, grace_ms);
+}
+
+/* ---- opening ---- */
+
+static const char *env_value(const char *const *env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; env && *env; env++)
+		if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
+			return *env + n + 1;
+	return NULL;
+}
+
+/* Is there an executable of that name in the tools' PATH? */
+static bool program_found(const struct toolbox_config *cfg, const char *program)
+{
+	const char *path = env_value(cfg->child_env, "PATH");
+	char full[4096];
+	struct stat st;
+
+	if (!path)
+		path = "/usr/local/bin:/usr/bin:/bin";
+	for (;;) {
+		size_t n = strcspn(path, ":");
+		snprintf(full, sizeof full, "%.*s/%s", n ? (int)n : 1, n ? path : ".", program);
+		if (access(full, X_OK) == 0 && stat(full, &st) == 0 && S_ISREG(st.st_mode))
+			return true;
+		if (path[n] == '\0')
+			return false;
+		path += n + 1;
+	}
+}
+
+static int list_add(char **list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int list_add(char **list, const char *fmt, ...)
+{
+	va_list ap;
+	size_t n = 0;
+
+	while (list[n])
+		n++;
+	va_start(ap, fmt);
+	int rc = n + 1 < MAX_TOOLS ? vasprintf(&list[n], fmt, ap) : -1;
+	va_end(ap);
+	if (rc < 0)
+		list[n] = NULL;
+	return rc < 0 ? -1 : 0;
+}
+
+/* Offers the tool or says why not. */
+static int place_tool(struct toolbox *t, const struct tool_row *row, struct error *e)
+{
+	char why[256] = "";
+	enum permit verdict = permission_judge(&t->cfg, row);
+
+	if (verdict == PERMIT_RULE)
+		snprintf(why, sizeof why, "denied by a rule");
+	else if (verdict == PERMIT_MODE)
+		snprintf(why, sizeof why, "not allowed in mode %s (allow it with --allowedTools %s)",
+		         permission_mode_name(t->cfg.mode), row->name);
+	else if (row->program && !program_found(&t->cfg, row->program))
+		snprintf(why, sizeof why, "'%s' is not in the tools' PATH", row->program);
+	if (why[0] == '\0')
+		return list_add(t->offered, "%s", row->name) < 0 ? error_nomem(e) : 0;
+	if (t->cfg.names_explicit)
+		return error_set(e, ERR_INPUT, "tool %s was asked for but cannot be offered: %s", row->name, why);
+	if (verdict == PERMIT_YES)
+		log_warn("%s is not offered to the model: %s", row->name, why);
+	return list_add(t->withheld, "%s: %s", row->name, why) < 0 ? error_nomem(e) : 0;
+}
+
+static int place_tools(struct toolbox *t, struct error *e)
+{
+	for (const char *const *n = t->cfg.names; n && *n; n++)
+		if (!tool_find(*n))
+			return error_set(e, ERR_INPUT, "unknown tool '%s' (known: Read, Grep, Glob, Edit, Write, Bash)",
+			                 *n);
+	for (const struct tool_row *const *row = tool_table; *row; row++)
+		if (is_asked_for(t, (*row)->name) && place_tool(t, *row, e) < 0)
+			return -1;
+	return 0;
+}
+
+static int make_json(struct toolbox *t, struct error *e)
+{
+	struct buf b = BUF_INIT(TOOLS_JSON_MAX);
+	struct json_out o;
+
+	if (!t->offered[0])
+		return 0;
+	json_out_init(&o, &b);
+	jo_array(&o);
+	for (size_t i = 0; t->offered[i]; i++) {
+		const struct tool_row *row = tool_find(t->offered[i]);
+		jo_object(&o);
+		jo_kstr(&o, "name", row->name);
+		jo_kstr(&o, "description", row->description);
+		jo_key(&o, "input_schema");
+		input_schema(row->params, &o);
+		jo_end(&o);
+	}
+	jo_end(&o);
+	int rc = buf_check(&b, "the tools", e);
+	t->json = rc == 0 ? buf_take(&b, NULL) : NULL;
+	buf_release(&b);
+	return t->json ? 0 : rc < 0 ? rc : error_nomem(e);
+}
+
+static int open_roots(struct toolbox *t, struct error *e)
+{
+	const char *first[] = { t->cfg.workspace, NULL };
+
+	t->roots = roots_open(first, e);
+	if (!t->roots)
+		return -1;
+	for (const char *const *d = t->cfg.add_dirs; d && *d; d++)
+		if (roots_add(t->roots, *d, true, e) < 0)
+			return -1;
+	return 0;
+}
+
+/* Programs that would ask at a terminal get an answer that fails instead: an editor that does nothing would let
+ * `git rebase -i` rewrite history unseen. What the tools' environment sets itself is left alone. */
+static int make_bash_env(struct toolbox *t, struct error *e)
+{
+	static const char *const defaults[] = {
+		"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false",      "GIT_TERMINAL_PROMPT=0", "PAGER=cat",
+		"GIT_PAGER=cat",    "DEBIAN_FRONTEND=noninteractive",
+	};
+	size_t ndefaults = sizeof defaults / sizeof defaults[0], n = 0, k = 0;
+
+	while (t->cfg.child_env && t->cfg.child_env[n])
+		n++;
+	t->bash_env = calloc(n + ndefaults + 1, sizeof *t->bash_env);
+	if (!t->bash_env)
+		return error_nomem(e);
+	for (; k < n; k++)
+		t->bash_env[k] = t->cfg.child_env[k];
+	for (size_t i = 0; i < ndefaults; i++) {
+		char name[40];
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(defaults[i], "="), defaults[i]);
+		if (!env_value(t->cfg.child_env, name))
+			t->bash_env[k++] = defaults[i];
+	}
+	return 0;
+}
+
+struct toolbox *toolbox_open(const struct toolbox_config *cfg, struct reactor *r, struct supervisor *s, struct error *e)
+{
+	struct toolbox *t = calloc(1, sizeof *t);
+
+	if (!t) {
+		error_nomem(e);
+		return NULL;
+	}
+	t->cfg = *cfg;
+	t->reactor = r;
+	t->supervisor = s;
+	t->offered = calloc(MAX_TOOLS, sizeof *t->offered);
+	t->withheld = calloc(MAX_TOOLS, sizeof *t->withheld);
+	if (!t->offered || !t->withheld)
+		error_nomem(e);
+	else if (open_roots(t, e) == 0 && place_tools(t, e) == 0 && make_json(t, e) == 0 && make_bash_env(t, e) == 0)
+		return t;
+	toolbox_free(t);
+	return NULL;
+}
+
+static void list_free(char **list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		free(list[i]);
+	free(list);
+}
+
+void toolbox_free(struct toolbox *t)
+{
+	if (!t)
+		return;
+	while (t->calls) {
+		struct call *c = t->calls;
+		t->calls = c->next;
+		call_free(c);
+	}
+	list_free(t->offered);
+	list_free(t->withheld);
+	free(t->bash_env);
+	free(t->json);
+	read_state_release(&t->state);
+	roots_free(t->roots);
+	free(t);
+}
+
+const char *toolbox_json(const struct toolbox *t)
+{
+	return t->json;
+}
+
+const char *const *toolbox_offered(const struct toolbox *t)
+{
+	return (const char *const *)t->offered;
+}
+
+const char *const *toolbox_withheld(const struct toolbox *t)
+{
+	return (const char *const *)t->withheld;
+}
