@@ -4,7 +4,7 @@
  *
  * Life cycle: JSON_INIT -> json_parse -> accessors -> json_release.
  * Ownership: the document keeps a private copy of the text unless JSON_BORROW is
- * given (then the text must outlive it). Token indices are ints; -1 = not there.
+ * given (then the text must outlive it; a repaired one is copied all the same). Token indices are ints; -1 = not there.
  * Every accessor accepts -1 and a token of another type and then says "not there".
  *
  * Unspecified by the RFC, decided here: one leading BOM is skipped; a NUL byte is
@@ -27,7 +27,7 @@
 enum json_type { JSON_NONE, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 enum json_flags {
-	JSON_REPAIR = 1,   /* invalid UTF-8 becomes U+FFFD before parsing; lone surrogate escapes decode to U+FFFD */
+	JSON_REPAIR = 1,   /* in strings, invalid UTF-8 becomes U+FFFD and a lone surrogate escape \ufffd, in the document's text itself */
 	JSON_UNIQUE = 2,   /* duplicate keys (compared decoded) are an error; without it the last one wins */
 	JSON_BORROW = 4    /* do not copy the text */
 };
