@@ -126,6 +126,8 @@ static int check_explicit(struct run_dir *d, const char *given, struct error *e)
 	char *absolute = NULL, *real = NULL;
 	int rc = 0;
 
+	if (!given[0])
+		return error_set(e, ERR_INPUT, "run directory '' is empty: give a directory or leave it out");
 	if (given[0] == '/')
 		absolute = strdup(given);
 	else if (getcwd(cwd, sizeof cwd))
