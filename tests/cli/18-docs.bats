@@ -6,7 +6,7 @@ load ../lib/helpers
 MAN=$QUERN_SRC/man/quern.1
 
 options_of_help() { "$QUERN" --help | grep -oE -- '--[a-zA-Z][a-zA-Z-]+' | sort -u; }
-options_of_man() { mandoc -T ascii "$MAN" | col -b | sed -n '/^OPTIONS/,/^[A-Z]/p' | sed '$d' | grep -oE -- '--[a-zA-Z][a-zA-Z-]+' | sort -u; }
+options_of_man() { mandoc -T ascii "$MAN" | col -bx | sed -n '/^OPTIONS/,/^[A-Z]/p' | sed '$d' | grep -oE -- '--[a-zA-Z][a-zA-Z-]+' | sort -u; }
 
 @test "--help goes to stdout, ends with the exit codes, and fits a terminal" {
 	"$QUERN" --help >"$T/help" 2>"$T/err"
@@ -37,7 +37,7 @@ options_of_man() { mandoc -T ascii "$MAN" | col -b | sed -n '/^OPTIONS/,/^[A-Z]/
 @test "the exit codes of help and man page are the same table" {
 	codes() { grep -oE '^ *[0-9]+ +[a-z_]+' | awk '{print $1, $2}' | sort -u; }
 	"$QUERN" --help | sed -n '/[Ee]xit codes/,$p' | codes >"$T/h"
-	mandoc -T ascii -O width=200 "$MAN" | col -b | sed -n '/^EXIT STATUS/,/^[A-Z]/p' | codes >"$T/m"
+	mandoc -T ascii -O width=200 "$MAN" | col -bx | sed -n '/^EXIT STATUS/,/^[A-Z]/p' | codes >"$T/m"
 	[ -s "$T/h" ]
 	diff "$T/h" "$T/m"
 }
