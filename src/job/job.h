@@ -74,17 +74,25 @@ struct job_errors { struct buf text; int n; };
 
 /* Reads argv and, if named, the job file, in the precedence option > QUERN_* > job file > vendor variables > default.
  * environ-like `envp` is only read. 0, or -1 with at least one line in *errs; *job is usable by job_release in both cases,
- * and job->output_format is set as well as it could be told. Never touches stdin, never writes. */
+ * and job->output_format is set as well as it could be told. Never touches stdin, never writes. errs is initialised here;
+ * the caller releases errs->text. --help, --version and --print-schema win over errors and read no job file.
+ * A list option replaces the job's list; env and headers are merged name by name. */
 int job_parse(struct job *job, int argc, char *const argv[], const char *const *envp, struct job_errors *errs);
 void job_release(struct job *job);
 
-/* Finds the task text by cli.md's stdin rules (fd 0), the same bytes by whichever way it came. `task` gets the text of the first
- * user message. Waits for a pipe with one line on stderr after 3 s, at most until the monotonic deadline. -1 with *e (exit 2). */
+/* Finds the task text by the rules of the man page (fd 0), the same bytes by whichever way it came: one leading BOM and all
+ * trailing line feeds are cut, nothing else. stdin beside a prompt follows it as "\n\n<stdin>\n" TEXT "\n</stdin>" and adds
+ * nothing if it is empty. `task` gets the text of the first user message. Waits for a pipe with one line on stderr after
+ * 3 s, at most until the monotonic deadline. -1 with *e (exit 2). The reactor it waits with is its own: signals that the
+ * caller has blocked are not seen until it returns. */
 int job_read_task(const struct job *job, int64_t deadline, struct buf *task, struct error *e);
 
-/* --help without the exit-code table; --print-schema job; what --check prints of limits and settings. */
+/* --help without the exit-code table; --print-schema job; what --check prints: the job as understood, in full and as
+ * YAML that can be run again (values that may be secret are left out; lines that a caller adds should begin with '#'). */
 void job_print_help(struct buf *out);
 void job_print_schema(struct buf *out);
 void job_print_check(const struct job *job, struct buf *out);
+/* The options as mdoc: a .Ss and a .Bl list of .It lines for each group. */
+void job_print_man(struct buf *out);
 
 #endif

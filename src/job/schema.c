@@ -37,6 +37,7 @@ const struct job_section job_sections[] = {
 	{ NULL, NULL },
 };
 
+/* clang-format off: a row reads better in few lines */
 const struct job_key job_keys[] = {
 	{ .path = "version",
 	  .type = KEY_INT,
@@ -480,6 +481,7 @@ const struct job_key job_keys[] = {
 	{ .letter = 'h', .option = "help", .act = ACT_HELP, .group = GROUP_OTHER, .help = "this text" },
 	{ .letter = 'V', .option = "version", .act = ACT_VERSION, .group = GROUP_OTHER, .help = "the version" },
 };
+/* clang-format on */
 
 const size_t job_key_count = sizeof job_keys / sizeof job_keys[0];
 _Static_assert(sizeof job_keys / sizeof job_keys[0] <= JOB_KEYS_MAX, "JOB_KEYS_MAX is too small");

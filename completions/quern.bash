@@ -1,0 +1,80 @@
+# Made from the option table of quern by `make update-completions`; do not edit.
+_quern()
+{
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+	COMPREPLY=()
+	case $prev in
+	--prompt | -p)
+		:
+		return ;;
+	--system-prompt)
+		:
+		return ;;
+	--append-system-prompt)
+		:
+		return ;;
+	--model | -m)
+		:
+		return ;;
+	--provider)
+		mapfile -t COMPREPLY < <(compgen -W 'anthropic replay' -- "$cur")
+		return ;;
+	--base-url)
+		:
+		return ;;
+	--cwd | -C)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return ;;
+	--add-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return ;;
+	--max-turns | -t)
+		:
+		return ;;
+	--token-budget | -b)
+		:
+		return ;;
+	--max-budget-usd)
+		:
+		return ;;
+	--wall-time)
+		:
+		return ;;
+	--tools)
+		mapfile -t COMPREPLY < <(compgen -W 'Read Write Edit Glob Grep Bash' -- "$cur")
+		return ;;
+	--allowedTools | --allowed-tools)
+		mapfile -t COMPREPLY < <(compgen -W 'Read Write Edit Glob Grep Bash' -- "$cur")
+		return ;;
+	--disallowedTools | --disallowed-tools)
+		mapfile -t COMPREPLY < <(compgen -W 'Read Write Edit Glob Grep Bash' -- "$cur")
+		return ;;
+	--permission-mode)
+		mapfile -t COMPREPLY < <(compgen -W 'default acceptEdits bypassPermissions' -- "$cur")
+		return ;;
+	--output-format | -o)
+		mapfile -t COMPREPLY < <(compgen -W 'stream-json json text' -- "$cur")
+		return ;;
+	--events)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return ;;
+	--replay)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return ;;
+	--run-dir)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+		return ;;
+	--set)
+		:
+		return ;;
+	--print-schema)
+		mapfile -t COMPREPLY < <(compgen -W 'job events' -- "$cur")
+		return ;;
+	esac
+	if [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W '--prompt --print --no-stdin --system-prompt --append-system-prompt --model --provider --base-url --cwd --add-dir --max-turns --token-budget --max-budget-usd --wall-time --tools --allowedTools --allowed-tools --disallowedTools --disallowed-tools --permission-mode --dangerously-skip-permissions --output-format --include-partial-messages --events --replay --run-dir --quiet --verbose --set --check --print-schema --help --version' -- "$cur")
+	else
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+	fi
+}
+complete -o filenames -F _quern quern

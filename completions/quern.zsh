@@ -1,0 +1,48 @@
+#compdef quern
+# Made from the option table of quern by `make update-completions`; do not edit.
+_arguments \
+	'-p[the task]:TEXT:' \
+	'--prompt=[the task]:TEXT:' \
+	'--print[means nothing\: every run is one task, printed]' \
+	'-n[leave stdin alone]' \
+	'--no-stdin[leave stdin alone]' \
+	'--system-prompt=[system prompt in place of the built-in one; empty for none]:TEXT:' \
+	'--append-system-prompt=[text added to the system prompt]:TEXT:' \
+	'-m[the model]:NAME:' \
+	'--model=[the model]:NAME:' \
+	'--provider=[who answers\: the Anthropic API, or a replayed run]:NAME:(anthropic replay)' \
+	'--base-url=[where requests go]:URL:' \
+	'-C[the workspace\: where tools start and may write]:DIR:_files -/' \
+	'--cwd=[the workspace\: where tools start and may write]:DIR:_files -/' \
+	'*--add-dir=[a further directory the tools may use; may be repeated]:DIR:_files -/' \
+	'-t[most answers of the model]:N:' \
+	'--max-turns=[most answers of the model]:N:' \
+	'-b[most tokens of all requests together (500k, 5M)]:N:' \
+	'--token-budget=[most tokens of all requests together (500k, 5M)]:N:' \
+	'--max-budget-usd=[most dollars to spend (2.50)]:X:' \
+	'--wall-time=[longest time the run may take (90s, 15m, 2h); 0 = no limit]:DURATION:' \
+	'--tools=[the tools offered to the model]:LIST:(Read Write Edit Glob Grep Bash)' \
+	'--allowedTools=[tools that may run]:RULES:(Read Write Edit Glob Grep Bash)' \
+	'--allowed-tools=[tools that may run]:RULES:(Read Write Edit Glob Grep Bash)' \
+	'--disallowedTools=[tools that may not run; wins over allow]:RULES:(Read Write Edit Glob Grep Bash)' \
+	'--disallowed-tools=[tools that may not run; wins over allow]:RULES:(Read Write Edit Glob Grep Bash)' \
+	'--permission-mode=[what runs without a rule\: reading, edits too, or everything]:MODE:(default acceptEdits bypassPermissions)' \
+	'--dangerously-skip-permissions[the mode bypassPermissions]' \
+	'-o[events as they come, the result alone, or the answer'\''s text]:FORMAT:(stream-json json text)' \
+	'--output-format=[events as they come, the result alone, or the answer'\''s text]:FORMAT:(stream-json json text)' \
+	'--include-partial-messages[pieces of answers as they arrive]' \
+	'--events=[file that the events are appended to]:FILE:_files' \
+	'--replay=[answers come from this record of a run, not from a model]:FILE:_files' \
+	'--run-dir=[directory for outputs that are too large for an event]:DIR:_files -/' \
+	'-q[errors alone on stderr]' \
+	'--quiet[errors alone on stderr]' \
+	'-v[requests and transitions on stderr (-v as the only word\: the version)]' \
+	'--verbose[requests and transitions on stderr (-v as the only word\: the version)]' \
+	'--set=[any key of a job file, as in --set limits.max_requests=50]:KEY=VALUE:' \
+	'--check[read options and job, print what would run, send nothing]' \
+	'--print-schema=[the JSON Schema of job files or of events]:NAME:(job events)' \
+	'-h[this text]' \
+	'--help[this text]' \
+	'-V[the version]' \
+	'--version[the version]' \
+	'1:job file:_files'

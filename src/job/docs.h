@@ -1,0 +1,16 @@
+/* What is generated from the schema table for other programs to read. */
+#ifndef QUERN_JOB_DOCS_H
+#define QUERN_JOB_DOCS_H
+
+#include "base/buf.h"
+#include "job/schema.h"
+
+/* Completions for "bash", "zsh" or "fish"; -1 for another name. */
+int job_print_completion(const char *shell, struct buf *out);
+
+/* How an option is spelled for people: "-t, --max-turns N". */
+void job_spell_option(const struct job_key *k, struct buf *out);
+/* The default as people read it, NULL = none. */
+const char *job_default_text(const struct job_key *k);
+
+#endif

@@ -1,0 +1,164 @@
+/*
+ * --check: the job as understood, itself a job file, so that it can be kept, compared and run. Values that
+ * may be secret are left out of it: of headers, and of variables whose names look like keys, the names alone.
+ */
+#include <string.h>
+#include <strings.h>
+
+#include "base/json_out.h"
+#include "job/job.h"
+#include "job/schema.h"
+#include "job/value.h"
+
+static const void *field(const struct job *job, const struct job_key *k)
+{
+	return (const char *)job + k->at;
+}
+
+/* Quoted as JSON, which YAML reads alike. */
+static void quoted(const char *text, struct buf *out)
+{
+	json_quote(out, text, strlen(text));
+}
+
+static void list(const char *const *items, struct buf *out)
+{
+	buf_addc(out, '[');
+	for (size_t i = 0; items[i]; i++) {
+		if (i)
+			buf_adds(out, ", ");
+		quoted(items[i], out);
+	}
+	buf_addc(out, ']');
+}
+
+static bool looks_secret(const char *name)
+{
+	static const char *const parts[] = { "KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL" };
+
+	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+		if (strcasestr(name, parts[i]))
+			return true;
+	return false;
+}
+
+static void map(const struct job_key *k, const struct job_pair *pairs, size_t n, struct buf *out)
+{
+	bool first = true;
+
+	buf_addc(out, '{');
+	for (size_t i = 0; i < n; i++) {
+		if ((k->flags & KF_HIDE) || looks_secret(pairs[i].name))
+			continue;
+		if (!first)
+			buf_adds(out, ", ");
+		first = false;
+		quoted(pairs[i].name, out);
+		buf_adds(out, ": ");
+		quoted(pairs[i].value, out);
+	}
+	buf_addc(out, '}');
+	first = true;
+	for (size_t i = 0; i < n; i++) {
+		if (!(k->flags & KF_HIDE) && !looks_secret(pairs[i].name))
+			continue;
+		buf_addf(out, "%s", first ? " # values not shown: " : ", ");
+		first = false;
+		quoted(pairs[i].name, out);
+	}
+}
+
+static void map_field(const struct job *job, const struct job_key *k, struct buf *out)
+{
+	if (k->at == offsetof(struct job, env))
+		map(k, job->env, job->nenv, out);
+	else
+		map(k, job->headers, job->nheaders, out);
+}
+
+static const char *text_of(const struct job *job, const struct job_key *k)
+{
+	if (k->flags & KF_INDEX) {
+		enum stdin_mode mode = *(const enum stdin_mode *)field(job, k);
+		return mode ? k->choices[mode - 1] : NULL;
+	}
+	return *(const char *const *)field(job, k);
+}
+
+static bool is_set(const struct job *job, const struct job_key *k)
+{
+	switch (k->type) {
+	case KEY_INT:
+	case KEY_TOKENS:
+	case KEY_BYTES:
+	case KEY_DURATION:
+	case KEY_USD:
+		return (k->flags & KF_NOT_KEPT) || k->fallback || *(const int64_t *)field(job, k);
+	case KEY_STRING:
+	case KEY_ENUM:
+	case KEY_JSON:
+		return text_of(job, k) != NULL;
+	default:
+		return true;
+	}
+}
+
+static void value(const struct job *job, const struct job_key *k, struct buf *out)
+{
+	switch (k->type) {
+	case KEY_BOOL:
+		buf_adds(out, *(const bool *)field(job, k) ? "true" : "false");
+		break;
+	case KEY_LIST:
+		list(*(const char *const *const *)field(job, k), out);
+		break;
+	case KEY_MAP:
+		map_field(job, k, out);
+		break;
+	case KEY_JSON:
+		buf_adds(out, text_of(job, k));
+		break;
+	case KEY_STRING:
+	case KEY_ENUM:
+		quoted(text_of(job, k), out);
+		break;
+	default:
+		if (k->flags & KF_NOT_KEPT)
+			buf_adds(out, k->fallback);
+		else
+			value_print(k, *(const int64_t *)field(job, k), out);
+		break;
+	}
+}
+
+/* These two mean more when they are given than when they are the default: they are shown, not set. */
+static bool is_only_shown(const struct job *job, const struct job_key *k)
+{
+	return (k->at == offsetof(struct job, tools) && !job->tools_explicit) ||
+	       (k->at == offsetof(struct job, base_url) && !job->base_url_given);
+}
+
+static void section(const struct job *job, const char *name, const char *indent, struct buf *out)
+{
+	for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++) {
+		if (!schema_in_section(k, name))
+			continue;
+		buf_adds(out, indent);
+		if (!is_set(job, k)) {
+			buf_addf(out, "# %s: %s\n", schema_leaf(k->path), k->fallback_text ? k->fallback_text : "none");
+			continue;
+		}
+		buf_addf(out, "%s%s: ", is_only_shown(job, k) ? "# " : "", schema_leaf(k->path));
+		value(job, k, out);
+		buf_addc(out, '\n');
+	}
+}
+
+void job_print_check(const struct job *job, struct buf *out)
+{
+	section(job, NULL, "", out);
+	for (const struct job_section *s = job_sections; s->name; s++) {
+		buf_addf(out, "%s:\n", s->name);
+		section(job, s->name, "  ", out);
+	}
+}
