@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "supervisor/caps.h"
@@ -42,12 +43,14 @@ static void enter_session(const struct child_plan *plan, const struct child_rule
 		_exit(EXIT_NOT_STARTED); /* it died before the death signal was asked for */
 }
 
-static void default_signals(void)
+void child_default_signals(void)
 {
-	struct sigaction sa = { .sa_handler = SIG_DFL };
+	/* The system call itself, since libc keeps two signals from us, and some runners ignore all there are.
+	 * All zero is the default action, no flags and an empty mask in the kernel's structure. */
+	static const unsigned long zero[16];
 
-	for (int s = 1; s < NSIG; s++)
-		sigaction(s, &sa, NULL); /* KILL, STOP and those of libc refuse: they need nothing */
+	for (int sig = 1; sig < NSIG; sig++)
+		syscall(SYS_rt_sigaction, sig, zero, NULL, (size_t)(NSIG - 1) / 8); /* KILL and STOP refuse */
 }
 
 static void empty_signal_mask(void)
@@ -186,18 +189,20 @@ static char *read_input(const struct child_plan *plan)
 	return text;
 }
 
-static _Noreturn void run_call(int status, const struct child_plan *plan, const char *input)
+static _Noreturn void run_call(int status, const struct child_plan *plan, char *input)
 {
 	close(status);
 	environ = plan->envp;
+	int rc = plan->call->fn(input, plan->input_len, plan->result >= 0 ? CHILD_RESULT_FD : -1);
+	free(input);
 	/* _exit: the standard streams' buffers are copies of the loop process's and not ours to write. */
-	_exit(plan->call->fn(input, plan->input_len, plan->result >= 0 ? CHILD_RESULT_FD : -1));
+	_exit(rc);
 }
 
 _Noreturn void child_run(const struct child_plan *plan, const struct child_rules *rules)
 {
 	enter_session(plan, rules);
-	default_signals();
+	child_default_signals();
 	if (plan->cwd >= 0 && fchdir(plan->cwd))
 		fail(plan->status, CHILD_DIRECTORY);
 	char *input = plan->call ? read_input(plan) : NULL;

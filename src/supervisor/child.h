@@ -56,6 +56,9 @@ struct child_rules {
 /* Runs the child; on a failure writes a struct child_failure to plan->status. Never returns. */
 _Noreturn void child_run(const struct child_plan *plan, const struct child_rules *rules);
 
+/* Gives every signal its default action, also those that were inherited ignored. */
+void child_default_signals(void);
+
 /* Closes every descriptor from `first` on. */
 void child_close_from(int first);
 

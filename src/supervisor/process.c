@@ -365,12 +365,10 @@ static void on_socket(void *ctx, int fd, short revents)
 static void set_signals(void)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
-	struct sigaction sa = { .sa_handler = SIG_DFL };
+	const struct sigaction sa = { .sa_handler = SIG_IGN };
 
 	/* Nothing of what we were started with counts: with SIGCHLD ignored there would be no exit codes. */
-	for (int s = 1; s < NSIG; s++)
-		sigaction(s, &sa, NULL);
-	sa.sa_handler = SIG_IGN;
+	child_default_signals();
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
 		sigaction(ignored[i], &sa, NULL);
 }
