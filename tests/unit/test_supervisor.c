@@ -1084,6 +1084,8 @@ static void ignored_and_blocked(void)
 	d = run_sh(&f, "kill -TERM $$");
 	CHECK(!d->error && d->res.signal == SIGTERM);
 	CHECK(supervisor_stop(f.s, 1000) == 0);
+	clear_ended(&f);
+	reactor_free(f.r);
 }
 
 static void signals_ignored_and_blocked_before(void **state)
@@ -1119,6 +1121,8 @@ static void without_processes(void)
 	d = run_sh(&f, "exit 3");
 	CHECK(!d->error && d->res.status == 3);
 	CHECK(supervisor_stop(f.s, 1000) == 0);
+	clear_ended(&f);
+	reactor_free(f.r);
 }
 
 static void fork_fails(void **state)
@@ -1150,6 +1154,8 @@ static void without_descriptors(void)
 	d = run_sh(&f, "exit 3");
 	CHECK(!d->error && d->res.status == 3);
 	CHECK(supervisor_stop(f.s, 1000) == 0);
+	clear_ended(&f);
+	reactor_free(f.r);
 }
 
 static void descriptors_run_out(void **state)
