@@ -83,8 +83,10 @@ static void complete_with_error(struct executor *x, struct executor_call *c, con
 
 void executor_done(struct executor *x, struct executor_call *c, struct tool_result *res)
 {
-	if (c->state != CALL_QUEUED && c->state != CALL_EXECUTING)
-		return; /* aborted meanwhile: it has its one result */
+	if (c->state != CALL_QUEUED && c->state != CALL_EXECUTING) {
+		tool_result_release(res); /* aborted meanwhile: it has its one result */
+		return;
+	}
 	c->result = *res;
 	memset(res, 0, sizeof *res);
 	complete(x, c);

@@ -1,4 +1,5 @@
 /* Glob: files whose path fits a pattern, the newest first. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "tool/search.h"
@@ -40,47 +41,64 @@ static int plan(struct call *c, struct tool_result *now, struct error *e)
 	}
 	/* The leading slash anchors: without it a pattern would match at any depth, and a '!' would exclude. */
 	if (search_begin(c) < 0 || call_arg(c, "--files") < 0 || call_arg(c, "--no-ignore") < 0 ||
-	    call_arg(c, "--sortr=modified") < 0 || call_arg(c, "--glob=/%s", pattern) < 0 || search_end(c) < 0)
+	    call_arg(c, "--glob=/%s", pattern) < 0 || search_end(c) < 0)
 		return error_nomem(e);
 	return 1;
 }
 
-static void finish(struct call *c, struct child_result *res, struct tool_result *out)
+static void structured(struct call *c, struct tool_result *out, const struct found *v, size_t shown, size_t total,
+                       int64_t duration_ms)
 {
-	struct buf text = BUF_INIT((size_t)1 << 20), info = BUF_INIT((size_t)1 << 20);
+	struct buf info = BUF_INIT((size_t)1 << 20), name = BUF_INIT(16384);
 	struct json_out o;
-	size_t n = 0, total = 0;
 
-	if (search_failed(c, res, out))
-		return;
-	const char *p = buf_str(&res->out.head), *end = p + res->out.head.len, *nul;
 	json_out_init(&o, &info);
 	jo_object(&o);
 	jo_key(&o, "filenames");
 	jo_array(&o);
-	for (; p < end && (nul = memchr(p, '\0', (size_t)(end - p))); p = nul + 1, total++) {
-		if (total >= MAX_PATHS)
-			continue;
-		size_t before = text.len;
-		search_path(c, &text, p, (size_t)(nul - p), false);
-		jo_strn(&o, buf_str(&text) + before, text.len - before);
-		buf_addc(&text, '\n');
-		n++;
+	for (size_t i = 0; i < shown; i++) {
+		buf_clear(&name);
+		search_path(c, &name, v[i].rel, v[i].n, false);
+		jo_strn(&o, buf_str(&name), name.len);
 	}
 	jo_end(&o);
-	jo_kint(&o, "numFiles", (int64_t)n);
-	jo_kint(&o, "durationMs", res->duration_ms);
-	jo_kbool(&o, "truncated", total > n);
+	jo_kint(&o, "numFiles", (int64_t)shown);
+	jo_kint(&o, "durationMs", duration_ms);
+	jo_kbool(&o, "truncated", total > shown);
 	jo_end(&o);
+	result_structured(c->t, out, &info);
+	buf_release(&name);
+}
+
+static void finish(struct call *c, struct child_result *res, struct tool_result *out)
+{
+	struct buf text = BUF_INIT((size_t)1 << 20);
+	struct found *v;
+	size_t total, shown;
+
+	if (search_failed(c, res, out))
+		return;
+	if (search_newest_first(c, &res->out, &v, &total) < 0) {
+		result_textf(c->t, out, true, "Glob: out of memory");
+		return;
+	}
+	shown = total < MAX_PATHS ? total : MAX_PATHS;
+	for (size_t i = 0; i < shown; i++) {
+		search_path(c, &text, v[i].rel, v[i].n, false);
+		buf_addc(&text, '\n');
+	}
 	if (total == 0)
 		buf_adds(&text, "No files found");
-	else if (total > n)
+	else if (res->out.total > res->out.head.len)
+		buf_adds(&text, "(There are more files than could be looked at. Use a narrower path or pattern.)\n");
+	else if (total > shown)
 		buf_addf(&text,
-		         "(The newest %zu of %zu files are shown. Use a narrower path or pattern for the others.)\n", n,
-		         total);
+		         "(The newest %zu of %zu files are shown. Use a narrower path or pattern for the others.)\n",
+		         shown, total);
 	result_budget(c, out, buf_str(&text), text.len, c->row->max_result_chars, false);
-	result_structured(c->t, out, &info);
+	structured(c, out, v, shown, total, res->duration_ms);
 	buf_release(&text);
+	free(v);
 }
 
 const struct tool_row tool_glob = {

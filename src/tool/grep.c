@@ -59,7 +59,7 @@ static int add_mode(struct call *c)
 
 	switch (mode_of(c)) {
 	case FILES:
-		return call_arg(c, "--files-with-matches") < 0 ? -1 : call_arg(c, "--sortr=modified");
+		return call_arg(c, "--files-with-matches");
 	case COUNT:
 		return call_arg(c, "--count-matches") < 0 || call_arg(c, "--with-filename") < 0
 		               ? -1
@@ -116,35 +116,20 @@ struct entry {
 	size_t text_n;
 };
 
-static bool next_entry(const char **p, const char *end, bool files, struct entry *en)
+static bool next_line(const char **p, const char *end, struct entry *en)
 {
-	const char *stop = *p < end ? memchr(*p, files ? '\0' : '\n', (size_t)(end - *p)) : NULL;
-
 	if (*p >= end)
 		return false;
+	const char *stop = memchr(*p, '\n', (size_t)(end - *p));
 	if (!stop)
 		stop = end;
-	*en = (struct entry){ *p, (size_t)(stop - *p), NULL, 0 };
-	const char *nul = files ? NULL : memchr(*p, '\0', en->path_n);
-	if (!files) {
-		en->text = nul ? nul + 1 : *p;
-		en->text_n = (size_t)(stop - en->text);
-		en->path_n = nul ? (size_t)(nul - *p) : 0;
-	}
+	const char *nul = memchr(*p, '\0', (size_t)(stop - *p));
+	en->path = *p;
+	en->path_n = nul ? (size_t)(nul - *p) : 0;
+	en->text = nul ? nul + 1 : *p;
+	en->text_n = (size_t)(stop - en->text);
 	*p = stop + 1;
 	return true;
-}
-
-static void add_entry(const struct call *c, struct buf *text, const struct entry *en, enum mode mode)
-{
-	if (en->path_n > 0)
-		search_path(c, text, en->path, en->path_n, true);
-	if (mode != FILES) {
-		if (en->path_n > 0)
-			buf_addc(text, ':');
-		buf_add(text, en->text, en->text_n);
-	}
-	buf_addc(text, '\n');
 }
 
 static const char *const mode_names[] = { "content", "files_with_matches", "count" };
@@ -186,32 +171,60 @@ static void structured(const struct call *c, struct tool_result *out, const stru
 	result_structured(c->t, out, &info);
 }
 
-/* Counts every entry, appends those of the window. */
-static void collect(const struct call *c, const struct child_result *res, enum mode mode, struct tally *n,
-                    struct buf *text, struct json_out *names)
+/* Counts an entry; true if it lies in the window. */
+static bool in_window(struct tally *n)
+{
+	size_t i = n->entries++;
+	bool in = i >= n->offset && (n->limit == 0 || i - n->offset < n->limit);
+
+	n->shown += in;
+	return in;
+}
+
+static int collect_files(const struct call *c, const struct child_result *res, struct tally *n, struct buf *text,
+                         struct json_out *names)
+{
+	struct found *v;
+	size_t found;
+
+	if (search_newest_first(c, &res->out, &v, &found) < 0)
+		return -1;
+	n->files = found;
+	for (size_t i = 0; i < found; i++) {
+		size_t before = text->len;
+		if (!in_window(n))
+			continue;
+		search_path(c, text, v[i].rel, v[i].n, true);
+		jo_strn(names, buf_str(text) + before, text->len - before);
+		buf_addc(text, '\n');
+	}
+	free(v);
+	return 0;
+}
+
+static int collect_lines(const struct call *c, const struct child_result *res, bool counting, struct tally *n,
+                         struct buf *text)
 {
 	const char *p = buf_str(&res->out.head), *end = p + res->out.head.len;
-	const char *last_path = NULL;
-	size_t last_n = 0;
-	struct entry en;
+	struct entry last = { 0 }, en;
 
-	while (next_entry(&p, end, mode == FILES, &en)) {
-		if (en.path_n > 0 && (!last_path || last_n != en.path_n || memcmp(last_path, en.path, last_n) != 0)) {
+	while (next_line(&p, end, &en)) {
+		if (en.path_n > 0 && (last.path_n != en.path_n || memcmp(last.path, en.path, en.path_n) != 0)) {
 			n->files++;
-			last_path = en.path;
-			last_n = en.path_n;
+			last = en;
 		}
-		if (mode == COUNT)
-			n->matches += strtoll(en.text, NULL, 10);
-		size_t i = n->entries++;
-		if (i < n->offset || (n->limit > 0 && i - n->offset >= n->limit))
+		if (counting)
+			n->matches += (int64_t)strtoul(en.text, NULL, 10);
+		if (!in_window(n))
 			continue;
-		size_t before = text->len;
-		add_entry(c, text, &en, mode);
-		n->shown++;
-		if (mode == FILES)
-			jo_strn(names, buf_str(text) + before, text->len - before - 1);
+		if (en.path_n > 0) {
+			search_path(c, text, en.path, en.path_n, true);
+			buf_addc(text, ':');
+		}
+		buf_add(text, en.text, en.text_n);
+		buf_addc(text, '\n');
 	}
+	return 0;
 }
 
 static void add_summary(struct buf *text, const struct tally *n, enum mode mode, bool cut)
@@ -239,15 +252,17 @@ static void finish(struct call *c, struct child_result *res, struct tool_result 
 		return;
 	json_out_init(&o, &names);
 	jo_array(&o);
-	collect(c, res, mode, &n, &text, &o);
+	int rc = mode == FILES ? collect_files(c, res, &n, &text, &o) : collect_lines(c, res, mode == COUNT, &n, &text);
 	jo_end(&o);
-	if (n.entries == 0)
+	if (rc < 0)
+		buf_adds(&text, "Grep: out of memory");
+	else if (n.entries == 0)
 		buf_adds(&text, mode == FILES ? "No files found" : "No matches found");
 	else if (n.shown == 0)
 		buf_adds(&text, "No entries at this offset");
 	else
 		add_summary(&text, &n, mode, res->out.total > res->out.head.len);
-	result_budget(c, out, buf_str(&text), text.len, c->row->max_result_chars, false);
+	result_budget(c, out, buf_str(&text), text.len, c->row->max_result_chars, rc < 0);
 	structured(c, out, &n, mode, &names, &text);
 	buf_release(&text);
 	buf_release(&names);

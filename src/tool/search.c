@@ -1,6 +1,11 @@
 #include "tool/search.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "tool/file.h"
 
 #define RG_KEEP     ((size_t)4 << 20)
 #define RG_KEEP_ERR ((size_t)8192)
@@ -85,6 +90,44 @@ void search_path(const struct call *c, struct buf *out, const char *rel, size_t 
 	if (*dir && dir[strlen(dir) - 1] != '/')
 		buf_addc(out, '/');
 	add_name(out, rel, n);
+}
+
+static int newer(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	size_t n = x->n < y->n ? x->n : y->n;
+
+	if (x->mtime_ns != y->mtime_ns)
+		return x->mtime_ns > y->mtime_ns ? -1 : 1;
+	int rc = memcmp(x->rel, y->rel, n);
+	return rc != 0 ? rc : (x->n > y->n) - (x->n < y->n);
+}
+
+int search_newest_first(const struct call *c, const struct output *o, struct found **v, size_t *n)
+{
+	const char *p = buf_str(&o->head), *end = p + o->head.len, *nul;
+	size_t cap = 0;
+
+	*v = NULL;
+	*n = 0;
+	for (; p < end && (nul = memchr(p, '\0', (size_t)(end - p))); p = nul + 1) {
+		struct stat st;
+		if (*n == cap) {
+			cap = cap ? 2 * cap : 256;
+			struct found *more = realloc(*v, cap * sizeof *more);
+			if (!more) {
+				free(*v);
+				*v = NULL;
+				return -1;
+			}
+			*v = more;
+		}
+		bool there = fstatat(c->cwd_fd, p, &st, AT_SYMLINK_NOFOLLOW) == 0;
+		(*v)[(*n)++] = (struct found){ p, (size_t)(nul - p), there ? file_mtime_ns(&st) : 0 };
+	}
+	if (*n > 0)
+		qsort(*v, *n, sizeof **v, newer);
+	return 0;
 }
 
 bool search_failed(struct call *c, const struct child_result *res, struct tool_result *out)

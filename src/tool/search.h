@@ -14,6 +14,15 @@ int search_end(struct call *c);
 void search_path(const struct call *c, struct buf *out, const char *rel, size_t n, bool relative);
 /* --glob=PREFIX/NAME with glob characters of name taken literally. prefix: "" or "!". */
 int search_literal_glob(struct call *c, const char *prefix, const char *name);
+/* A path that rg printed, and when its file changed. */
+struct found {
+	const char *rel; /* not NUL terminated */
+	size_t n;
+	int64_t mtime_ns;
+};
+/* The NUL-terminated paths of rg's output, newest first (rg's own sorting by time orders directories, not files).
+ * *v is the caller's to free. -1: no memory. */
+int search_newest_first(const struct call *c, const struct output *o, struct found **v, size_t *n);
 /* True, with *out filled, if rg gave an error and no output at all (a bad pattern). */
 bool search_failed(struct call *c, const struct child_result *res, struct tool_result *out);
 
