@@ -71,11 +71,11 @@ static int add_mode(struct call *c)
 	    call_arg(c, "--max-columns=500") < 0 || call_arg(c, "--max-columns-preview") < 0 ||
 	    call_arg(c, v[P_NUMBERS].set && !v[P_NUMBERS].b ? "--no-line-number" : "--line-number") < 0)
 		return -1;
-	/* -A and -B win over -C, as they do in rg. */
+	/* -A and -B stand above -C; rg would drop the other half of -C. */
 	const struct input_value *around = v[P_AROUND].set ? &v[P_AROUND] : &v[P_CONTEXT];
-	if ((around->set && call_arg(c, "--context=%lld", (long long)around->i) < 0) ||
-	    (v[P_AFTER].set && call_arg(c, "--after-context=%lld", (long long)v[P_AFTER].i) < 0) ||
-	    (v[P_BEFORE].set && call_arg(c, "--before-context=%lld", (long long)v[P_BEFORE].i) < 0))
+	int64_t after = v[P_AFTER].set ? v[P_AFTER].i : around->i, before = v[P_BEFORE].set ? v[P_BEFORE].i : around->i;
+	if ((after > 0 && call_arg(c, "--after-context=%lld", (long long)after) < 0) ||
+	    (before > 0 && call_arg(c, "--before-context=%lld", (long long)before) < 0))
 		return -1;
 	return v[P_ONLY].b ? call_arg(c, "--only-matching") : 0;
 }
