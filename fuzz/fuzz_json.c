@@ -1,4 +1,5 @@
-/* Any bytes: validator and tokeniser agree, iteration sees every member, and decoded strings can be written and read. */
+/* Any bytes: validator and tokeniser agree, iteration sees every member, decoded strings survive writing and reading.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -13,7 +13,10 @@ struct arena {
 	struct arena_chunk *head;
 };
 
-#define ARENA_INIT { NULL }
+#define ARENA_INIT                                                                                                     \
+	{                                                                                                              \
+		NULL                                                                                                   \
+	}
 
 /* Zeroed memory aligned for any type; NULL when out of memory. */
 void *arena_alloc(struct arena *a, size_t n);

@@ -19,18 +19,21 @@ struct buf {
 	char *data; /* NULL until the first byte; owned */
 	size_t len;
 	size_t cap;
-	size_t max; /* most bytes it may ever hold, the final NUL not counted */
+	size_t max;             /* most bytes it may ever hold, the final NUL not counted */
 	enum error_code failed; /* ERR_NONE, ERR_LIMIT or ERR_NOMEM */
 };
 
-#define BUF_INIT(maximum) { NULL, 0, 0, (maximum), ERR_NONE }
+#define BUF_INIT(maximum)                                                                                              \
+	{                                                                                                              \
+		NULL, 0, 0, (maximum), ERR_NONE                                                                        \
+	}
 
 /* A cap for buffers whose content is bounded elsewhere: 1 GiB. */
 #define BUF_HUGE ((size_t)1 << 30)
 
 void buf_init(struct buf *b, size_t max);
-void buf_release(struct buf *b);      /* frees the bytes; b is as after buf_init */
-void buf_clear(struct buf *b);        /* len 0, failure forgotten, memory kept */
+void buf_release(struct buf *b); /* frees the bytes; b is as after buf_init */
+void buf_clear(struct buf *b);   /* len 0, failure forgotten, memory kept */
 int buf_add(struct buf *b, const void *p, size_t n);
 int buf_adds(struct buf *b, const char *s);
 int buf_addc(struct buf *b, char c);

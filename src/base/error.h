@@ -25,7 +25,10 @@ struct error {
 	char msg[512]; /* one line, NUL terminated, cut on a character border */
 };
 
-#define ERROR_INIT { ERR_NONE, "" }
+#define ERROR_INIT                                                                                                     \
+	{                                                                                                              \
+		ERR_NONE, ""                                                                                           \
+	}
 
 /* Fills *e (which may be NULL) and returns -1, so that callers can `return error_set(...)`. */
 int error_set(struct error *e, enum error_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -10,6 +10,8 @@
 /* Every lone surrogate escape becomes \ufffd, which has the same length. */
 static void replace_lone_escapes(char *text, size_t len)
 {
+	static const char fffd[4] = { 'f', 'f', 'f', 'd' };
+
 	for (size_t i = 0; i + 1 < len;) {
 		if (text[i] != '\\') {
 			i++;
@@ -27,7 +29,7 @@ static void replace_lone_escapes(char *text, size_t len)
 			pair = low >= 0xDC00 && low <= 0xDFFF;
 		}
 		if (!pair && u >= 0xD800 && u <= 0xDFFF)
-			memcpy(text + i + 2, "fffd", 4);
+			memcpy(text + i + 2, fffd, sizeof fffd);
 		i += pair ? 12 : 6;
 	}
 }

@@ -4,8 +4,9 @@
  *
  * Life cycle: JSON_INIT -> json_parse -> accessors -> json_release.
  * Ownership: the document keeps a private copy of the text unless JSON_BORROW is
- * given (then the text must outlive it; a repaired one is copied all the same). Token indices are ints; -1 = not there.
- * Every accessor accepts -1 and a token of another type and then says "not there".
+ * given (then the text must outlive it; a repaired one is copied all the same).
+ * Token indices are ints; -1 = not there. Every accessor accepts -1 and a token of
+ * another type and then says "not there".
  *
  * Unspecified by the RFC, decided here: one leading BOM is skipped; a NUL byte is
  * an error; duplicate keys follow the flag; lone surrogate escapes and invalid
@@ -21,26 +22,29 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-#define JSON_MAX_DEPTH 256
+#define JSON_MAX_DEPTH  256
 #define JSON_MAX_TOKENS ((size_t)4 << 20)
 
 enum json_type { JSON_NONE, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 enum json_flags {
-	JSON_REPAIR = 1,   /* in strings, invalid UTF-8 becomes U+FFFD and a lone surrogate escape \ufffd, in the document's text itself */
-	JSON_UNIQUE = 2,   /* duplicate keys (compared decoded) are an error; without it the last one wins */
-	JSON_BORROW = 4    /* do not copy the text */
+	JSON_REPAIR = 1, /* in strings, ill-formed UTF-8 and lone surrogate escapes become U+FFFD (in the text itself) */
+	JSON_UNIQUE = 2, /* duplicate keys (compared decoded) are an error; without it the last one wins */
+	JSON_BORROW = 4  /* do not copy the text */
 };
 
 struct json {
-	const char *text;  /* what the tokens point into (after BOM and repair) */
+	const char *text; /* what the tokens point into (after BOM and repair) */
 	size_t len;
-	char *own;         /* private copy, or NULL */
-	void *tokens;      /* private part: jsmntok_t[ntokens] */
+	char *own;    /* private copy, or NULL */
+	void *tokens; /* private part: jsmntok_t[ntokens] */
 	int ntokens;
 };
 
-#define JSON_INIT { NULL, 0, NULL, NULL, 0 }
+#define JSON_INIT                                                                                                      \
+	{                                                                                                              \
+		NULL, 0, NULL, NULL, 0                                                                                 \
+	}
 
 /* 0 and a usable *doc, or -1 with *e: ERR_INPUT "offset N: what is wrong" (byte offset
  * in the given text), ERR_LIMIT (depth, tokens), ERR_NOMEM. On failure doc is as JSON_INIT. */
@@ -56,8 +60,8 @@ static inline int json_root(const struct json *doc)
 }
 
 enum json_type json_type(const struct json *doc, int tok);
-int json_size(const struct json *doc, int tok);              /* members or elements, 0 for others */
-int json_get(const struct json *doc, int obj, const char *key); /* value of key (last wins) or -1 */
+int json_size(const struct json *doc, int tok);                   /* members or elements, 0 for others */
+int json_get(const struct json *doc, int obj, const char *key);   /* value of key (last wins) or -1 */
 int json_path(const struct json *doc, int obj, const char *path); /* "a.b.c" of json_get */
 
 /* Iteration: first member key (object) or element (array), then the next sibling; -1 at the end.

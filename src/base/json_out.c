@@ -161,16 +161,14 @@ void jo_knull(struct json_out *o, const char *key)
 
 static void add_escape(struct buf *b, unsigned char c)
 {
-	static const char shorts[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: byte, letter behind the backslash */
+	static const char bytes[] = "\"\\\b\f\n\r\t";
+	static const char letters[] = "\"\\bfnrt";
+	const char *at = c ? strchr(bytes, c) : NULL;
 
-	for (size_t i = 0; i + 1 < sizeof shorts; i += 2) {
-		if ((unsigned char)shorts[i] == c) {
-			buf_addc(b, '\\');
-			buf_addc(b, shorts[i + 1]);
-			return;
-		}
-	}
-	buf_addf(b, "\\u%04x", c);
+	if (at)
+		buf_add(b, (char[]){ '\\', letters[at - bytes] }, 2);
+	else
+		buf_addf(b, "\\u%04x", c);
 }
 
 static bool is_plain(unsigned char c)

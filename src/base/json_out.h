@@ -21,20 +21,21 @@
 struct json_out {
 	struct buf *b;
 	int depth;
-	char close[JSON_OUT_DEPTH];  /* '}' or ']' a level */
-	bool more[JSON_OUT_DEPTH];   /* a comma is due before the next item */
+	char close[JSON_OUT_DEPTH]; /* '}' or ']' a level */
+	bool more[JSON_OUT_DEPTH];  /* a comma is due before the next item */
 	bool after_key;
 };
 
 void json_out_init(struct json_out *o, struct buf *b);
 void jo_object(struct json_out *o);
 void jo_array(struct json_out *o);
-void jo_end(struct json_out *o);                 /* closes the innermost object or array */
+void jo_end(struct json_out *o); /* closes the innermost object or array */
 void jo_key(struct json_out *o, const char *key);
-void jo_str(struct json_out *o, const char *s);  /* NULL writes null */
+void jo_str(struct json_out *o, const char *s); /* NULL writes null */
 void jo_strn(struct json_out *o, const char *s, size_t n);
 void jo_int(struct json_out *o, int64_t v);
-void jo_double(struct json_out *o, double v);    /* shortest that reads back; never nan or inf (null), point whatever the locale */
+void jo_double(struct json_out *o,
+               double v); /* shortest that reads back; never nan or inf (null), point whatever the locale */
 void jo_bool(struct json_out *o, bool v);
 void jo_null(struct json_out *o);
 void jo_raw(struct json_out *o, const char *json, size_t n); /* an already serialised value */

@@ -80,6 +80,7 @@ static void put(const char *p, size_t n)
 {
 	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
 
+	/* style: allow wait - a timeout of 0 looks and does not wait */
 	if (poll(&fd, 1, 0) != 1 || !(fd.revents & POLLOUT))
 		return;
 	ssize_t k;

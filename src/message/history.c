@@ -8,7 +8,7 @@ static int reserve(struct history *h)
 	if (h->n < h->cap)
 		return 0;
 	size_t cap = h->cap ? h->cap * 2 : 16;
-	struct message **v = realloc(h->v, cap * sizeof *v);
+	struct message **v = realloc(h->v, cap * sizeof(struct message *));
 	if (!v)
 		return -1;
 	h->v = v;

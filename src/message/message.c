@@ -19,7 +19,7 @@ int message_add(struct message *m, struct block *b)
 		return -1;
 	if (m->n == m->cap) {
 		size_t cap = m->cap ? m->cap * 2 : 4;
-		struct block **v = realloc(m->blocks, cap * sizeof *v);
+		struct block **v = realloc(m->blocks, cap * sizeof(struct block *));
 		if (!v) {
 			block_unref(b);
 			return -1;

@@ -19,28 +19,28 @@
 
 enum block_kind {
 	BLOCK_TEXT,
-	BLOCK_THINKING,          /* needs its signature to be kept */
+	BLOCK_THINKING, /* needs its signature to be kept */
 	BLOCK_REDACTED_THINKING,
 	BLOCK_TOOL_USE,
 	BLOCK_TOOL_RESULT,
 	BLOCK_IMAGE,
 	BLOCK_DOCUMENT,
-	BLOCK_OTHER              /* a type we do not know: raw JSON kept and echoed */
+	BLOCK_OTHER /* a type we do not know: raw JSON kept and echoed */
 };
 
 struct block {
 	int refs;
 	enum block_kind kind;
-	char *json;        /* the serialised object, "{...}", NUL terminated */
+	char *json; /* the serialised object, "{...}", NUL terminated */
 	size_t json_len;
-	char *id;          /* tool_use: id; tool_result: tool_use_id; else NULL */
-	char *name;        /* tool_use: tool name; else NULL */
-	char *input;       /* tool_use: the input object as JSON text; else NULL */
-	char *bad_input;   /* tool_use whose streamed input was no JSON object: the raw text (input is "{}"); else NULL */
-	char *text;        /* text: decoded; thinking: the signature ("" = unsigned); tool_result: decoded text; else NULL */
+	char *id;        /* tool_use: id; tool_result: tool_use_id; else NULL */
+	char *name;      /* tool_use: tool name; else NULL */
+	char *input;     /* tool_use: the input object as JSON text; else NULL */
+	char *bad_input; /* tool_use whose streamed input was no JSON object: the raw text (input is "{}"); else NULL */
+	char *text; /* text: decoded; thinking: the signature ("" = unsigned); tool_result: decoded text; else NULL */
 	size_t text_len;
-	bool is_error;     /* tool_result */
-	size_t weight;     /* bytes for the token estimate: json_len, but pictures and documents by what they cost */
+	bool is_error; /* tool_result */
+	size_t weight; /* bytes for the token estimate: json_len, but pictures and documents by what they cost */
 };
 
 /* Constructors return a block with one reference, NULL when out of memory (or, from_json, on bad input). */
@@ -51,8 +51,8 @@ struct block *block_new_tool_result(const char *tool_use_id, const char *text, s
 struct block *block_new_tool_result_json(const char *tool_use_id, const char *content_json, size_t n);
 /* A tool_use made from its parts; input_json must be a JSON object's text and is kept byte for byte. */
 struct block *block_new_tool_use(const char *id, const char *name, const char *input_json, size_t n);
-/* Takes an object as the API sent it. Its bytes are kept as they are but for what would make a request invalid:
- * ill-formed UTF-8 and lone surrogate escapes become U+FFFD, a tool_use input that is no object becomes {} (see bad_input). */
+/* Takes an object as the API sent it and keeps its bytes, but for what no request may hold: ill-formed UTF-8 and
+ * lone surrogate escapes become U+FFFD, a tool_use input that is no object becomes {} (see bad_input). */
 struct block *block_from_json(const char *json, size_t n, struct error *e);
 /* A copy of a tool_use (or tool_result) under another id (an id already in history is renamed on entry). */
 struct block *block_with_id(const struct block *b, const char *id);
@@ -80,15 +80,19 @@ bool message_has_tool_use(const struct message *m);
 struct history {
 	struct message **v;
 	size_t n, cap;
-	size_t bytes;  /* of all serialised blocks */
-	size_t weight; /* of all blocks, for the token estimate */
+	size_t bytes;       /* of all serialised blocks */
+	size_t weight;      /* of all blocks, for the token estimate */
 	struct id_set *ids; /* private: the tool_use ids */
 };
 
-#define HISTORY_INIT { NULL, 0, 0, 0, 0, NULL }
+#define HISTORY_INIT                                                                                                   \
+	{                                                                                                              \
+		NULL, 0, 0, 0, 0, NULL                                                                                 \
+	}
 
 /* Appends; takes the caller's reference to m (also on failure). A message behind one of the same role is
- * merged into it (a turn that the API paused goes on in the same message), so roles alternate by construction. -1: out of memory, or m is empty. */
+ * merged into it (a turn that the API paused goes on in the same message), so roles alternate by construction. -1: out
+ * of memory, or m is empty. */
 int history_add(struct history *h, struct message *m);
 /* Adds one block to the last message if that is the user's, else as a new user message. Takes the reference. */
 int history_add_user_block(struct history *h, struct block *b);
@@ -106,7 +110,10 @@ struct usage {
 	int64_t web_searches;
 	bool fast; /* usage.speed said "fast" */
 };
-#define USAGE_UNKNOWN { -1, -1, -1, -1, -1, -1, -1, false }
+#define USAGE_UNKNOWN                                                                                                  \
+	{                                                                                                              \
+		-1, -1, -1, -1, -1, -1, -1, false                                                                      \
+	}
 /* Values not told count as 0; sums saturate instead of overflowing. */
 void usage_add(struct usage *sum, const struct usage *u);
 int64_t usage_total(const struct usage *u); /* input + cache creation + cache read + output, saturating */

@@ -7,7 +7,7 @@ static int64_t told(int64_t v)
 }
 
 /* a + b of two values that are not negative. */
-static int64_t sum(int64_t a, int64_t b)
+static int64_t plus(int64_t a, int64_t b)
 {
 	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
@@ -16,26 +16,26 @@ static void add(int64_t *total, int64_t v)
 {
 	if (*total < 0 && v < 0)
 		return; /* not told so far: stays unknown */
-	*total = sum(told(*total), told(v));
+	*total = plus(told(*total), told(v));
 }
 
-void usage_add(struct usage *total, const struct usage *u)
+void usage_add(struct usage *sum, const struct usage *u)
 {
-	add(&total->input, u->input);
-	add(&total->output, u->output);
-	add(&total->cache_creation, u->cache_creation);
-	add(&total->cache_read, u->cache_read);
-	add(&total->creation_5m, u->creation_5m);
-	add(&total->creation_1h, u->creation_1h);
-	add(&total->web_searches, u->web_searches);
-	total->fast |= u->fast;
+	add(&sum->input, u->input);
+	add(&sum->output, u->output);
+	add(&sum->cache_creation, u->cache_creation);
+	add(&sum->cache_read, u->cache_read);
+	add(&sum->creation_5m, u->creation_5m);
+	add(&sum->creation_1h, u->creation_1h);
+	add(&sum->web_searches, u->web_searches);
+	sum->fast |= u->fast;
 }
 
 int64_t usage_total(const struct usage *u)
 {
-	int64_t in = sum(told(u->input), told(u->cache_creation));
+	int64_t in = plus(told(u->input), told(u->cache_creation));
 
-	return sum(sum(in, told(u->cache_read)), told(u->output));
+	return plus(plus(in, told(u->cache_read)), told(u->output));
 }
 
 void estimate_anchor(struct estimate *est, const struct usage *u, const struct history *h)
@@ -59,9 +59,9 @@ static int64_t to_tokens(size_t bytes, int ratio)
 int64_t estimate_tokens(const struct estimate *est, const struct history *h, size_t fixed_bytes)
 {
 	if (est->anchor_tokens < 0)
-		return sum(to_tokens(h->weight, est->bytes_per_token), to_tokens(fixed_bytes, est->bytes_per_token));
+		return plus(to_tokens(h->weight, est->bytes_per_token), to_tokens(fixed_bytes, est->bytes_per_token));
 	if (h->weight >= est->anchor_bytes)
-		return sum(est->anchor_tokens, to_tokens(h->weight - est->anchor_bytes, est->bytes_per_token));
+		return plus(est->anchor_tokens, to_tokens(h->weight - est->anchor_bytes, est->bytes_per_token));
 	/* an edit took something away since */
 	int64_t freed = to_tokens(est->anchor_bytes - h->weight, est->bytes_per_token);
 	return est->anchor_tokens > freed ? est->anchor_tokens - freed : 0;
