@@ -1,13 +1,15 @@
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/io.h"
 #include "model/tape.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
@@ -388,6 +390,75 @@ static void long_texts_are_shown_cut_and_on_one_line(void **state)
 	history_release(&r.h);
 }
 
+/* The manual */
+
+static char *read_manual(void)
+{
+	const char *dirs[] = { getenv("srcdir"), ".", ".." };
+	struct buf text = BUF_INIT(1 << 20);
+	char path[4096];
+
+	for (size_t i = 0; i < LENGTH(dirs); i++) {
+		buf_clear(&text);
+		snprintf(path, sizeof path, "%s/man/quern-tape.5", dirs[i] ? dirs[i] : ".");
+		if (!io_read_file(AT_FDCWD, path, &text, NULL))
+			return buf_take(&text, NULL);
+	}
+	fail_msg("man/quern-tape.5 not found: run this from the build directory");
+	return NULL;
+}
+
+static void the_example_of_the_manual_is_a_tape(void **state)
+{
+	char *manual = read_manual();
+	char *from = strstr(manual, ".Bd -literal\n"), *to = from ? strstr(from, "\n.Ed\n") : NULL;
+	struct tape t;
+	(void)state;
+	assert_non_null(to);
+	to[1] = '\0';
+	load(&t, strchr(from, '\n') + 1);
+	assert_int_equal(t.n, 3);
+	assert_int_equal(t.answers[1].status, 529);
+	tape_release(&t);
+	free(manual);
+}
+
+/* Whoever adds a key is told here to describe it. The error for an unknown key lists those that are known. */
+static void every_key_is_in_the_manual(void **state)
+{
+	static const char *const maps[] = { "- zzzzzzzz: a",
+		                            "- expect: {zzzzzzzz: a}",
+		                            "- content: [{zzzzzzzz: a}]",
+		                            "- content: [{tool_use: {zzzzzzzz: a}}]",
+		                            "- status: 500\n  error: {zzzzzzzz: a}",
+		                            "- text: a\n  error_after: {zzzzzzzz: a}" };
+	char *manual = read_manual();
+	int keys = 0;
+	(void)state;
+	for (size_t i = 0; i < LENGTH(maps); i++) {
+		char text[200], needle[80];
+		struct tape t;
+		struct error e = ERROR_INIT;
+		snprintf(text, sizeof text, T "%s\n", maps[i]);
+		assert_int_equal(tape_parse(&t, "t", text, strlen(text), &e), -1);
+		char *list = strstr(e.msg, "(known: ");
+		assert_non_null(list);
+		assert_int_equal(e.msg[strlen(e.msg) - 1], ')');
+		for (char *k = strtok(list + 8, ", )"); k; k = strtok(NULL, ", )"), keys++) {
+			bool found = false;
+			static const char *const before[] = { ".Cm ", ".It Cm ", "Brq Cm ", ", ", " , " };
+			for (size_t b = 0; b < LENGTH(before); b++) {
+				snprintf(needle, sizeof needle, "%s%s", before[b], k);
+				found |= strstr(manual, needle) != NULL;
+			}
+			if (!found)
+				fail_msg("the manual does not describe '%s'", k);
+		}
+	}
+	assert_int_equal(keys, 20 + 9 + 5 + 3 + 3 + 3);
+	free(manual);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +471,8 @@ int main(void)
 		cmocka_unit_test(requests_are_compared_with_what_is_expected),
 		cmocka_unit_test(an_empty_request_fits_or_differs_without_harm),
 		cmocka_unit_test(long_texts_are_shown_cut_and_on_one_line),
+		cmocka_unit_test(the_example_of_the_manual_is_a_tape),
+		cmocka_unit_test(every_key_is_in_the_manual),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
