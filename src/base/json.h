@@ -28,7 +28,7 @@
 enum json_type { JSON_NONE, JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 enum json_flags {
-	JSON_REPAIR = 1, /* in strings, ill-formed UTF-8 and lone surrogate escapes become U+FFFD (in the text itself) */
+	JSON_REPAIR = 1, /* in strings, ill-formed UTF-8 and lone surrogate escapes become U+FFFD in the text itself */
 	JSON_UNIQUE = 2, /* duplicate keys (compared decoded) are an error; without it the last one wins */
 	JSON_BORROW = 4  /* do not copy the text */
 };
