@@ -107,7 +107,7 @@ void job_print_help(struct buf *out)
 			if (k->option && k->group == (enum key_group)g)
 				print_option(k, out);
 	}
-	buf_adds(out, "\nLists are parted by commas or spaces. An option wins over a QUERN_* variable, that\n"
-	              "over the job file, that over an ANTHROPIC_* variable, that over the default. For\n"
-	              "the keys of job files: quern --print-schema job.\n");
+	buf_adds(out, "\nLists are parted by commas or spaces. An option wins over a QUERN_* variable,\n"
+	              "that over the job file, that over an ANTHROPIC_* variable, that over the\n"
+	              "default. The keys of job files: quern --print-schema job\n");
 }
