@@ -85,7 +85,7 @@ load ../lib/helpers
 	exits 0
 	is "$(jq -r '[.tools[].name] | sort | join(" ")' "$(request 1)")" "Glob Read"
 	q -p hi --tools Read,Glop
-	exits 2
+	is "$rc" 2
 	err_has Glop
 }
 
@@ -124,7 +124,7 @@ load ../lib/helpers
 @test "both --flag value and --flag=value" {
 	serve "$(script "$(say hi)" "$(say hi)")"
 	q --prompt=hi --model=m-a --max-turns=3 && exits 0
-	is "$(result '.limits[] | select(.limit=="max_turns").left')" 2
+	is "$(result '.limits.max_turns.left')" 2
 	q --prompt hi --model m-a --max-turns 3 && exits 0
 	cmp "$(request 1)" "$(request 2)"
 }

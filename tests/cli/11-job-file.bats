@@ -27,7 +27,7 @@ bad() { # bad TEXT...: the job on stdin is exit 2 and stderr has each TEXT
 	q job.yaml
 	exits 0
 	is "$(jq -r '.model, .max_tokens, .tools[0].name' "$(request 1)" | tr '\n' ' ')" "m-job 1234 Read "
-	is "$(result '.limits[] | select(.limit=="max_turns").left')" 6
+	is "$(result '.limits.max_turns.left')" 6
 }
 
 @test "option > QUERN_ variable > job file > vendor variable > default" {
@@ -57,7 +57,7 @@ bad() { # bad TEXT...: the job on stdin is exit 2 and stderr has each TEXT
 	printf 'version: 1\nprompt: hi\nlimits: {max_turns: 3}\n' >job.yaml
 	q job.yaml --set limits.max_turns=9
 	exits 0
-	is "$(result '.limits[] | select(.limit=="max_turns").left')" 8
+	is "$(result '.limits.max_turns.left')" 8
 	q job.yaml --set limits.max_turn=9
 	is "$rc" 2
 	err_has max_turns

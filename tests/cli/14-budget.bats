@@ -3,7 +3,7 @@
 
 load ../lib/helpers
 
-limit() { result ".limits[] | select(.limit==\"$1\") | $2"; }
+limit() { result ".limits.$1 | $2"; }
 
 @test "the result lists each limit with what is used and left" {
 	serve "$(script "$(bash_call true)" '{"text":"end","usage":{"input_tokens":30,"output_tokens":10}}')"
