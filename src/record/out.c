@@ -174,9 +174,14 @@ static int lose(struct out *o, int err)
 	return -1;
 }
 
+/* More than any pipe or socket takes at once, little enough for tools that look at each byte of a system call. */
+#define CHUNK ((size_t)256 << 10)
+
 /* One attempt: the bytes taken, or -1 with errno (EAGAIN: no room now). */
 static ssize_t put_some(struct out *o, const char *p, size_t n)
 {
+	if (o->way != WAY_DIRECT && n > CHUNK)
+		n = CHUNK;
 	if (o->way == WAY_SOCKET)
 		return send(o->fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (o->way == WAY_POLLED) {
