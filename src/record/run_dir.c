@@ -419,7 +419,7 @@ int run_dir_file(struct run_dir *d, const char *name, const char **path, struct 
 
 const char *run_dir_store(struct run_dir *d, const char *name, const void *p, size_t n, struct error *e)
 {
-	const char *path;
+	const char *path = NULL;
 	int fd = new_file(d, name, n > INT64_MAX ? INT64_MAX : (int64_t)n, &path, e);
 
 	if (fd < 0)
