@@ -7,10 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json_out.h"
-#include "model/assembly.h"
-#include "model/one_line.h"
-#include "model/retry.h"
-#include "model/sse.h"
+#include "model/answer.h"
 #include "model/tape.h"
 
 struct replay;
@@ -21,7 +18,7 @@ struct replay;
  */
 struct attempt {
 	struct replay *owner;             /* NULL once it is over: then nothing is told any more */
-	const struct tape_answer *answer; /* NULL: there is none, mismatch says why */
+	const struct tape_answer *script; /* NULL: there is none, mismatch says why */
 	struct buf mismatch;
 	struct buf bytes; /* the stream, or the body */
 	size_t pos;
@@ -29,10 +26,10 @@ struct attempt {
 	struct reactor_timer timer;
 	bool armed;
 	bool delayed; /* the delay before the first byte is over or was none */
+	bool begun;   /* the head was told */
 	bool paused, stalled;
-	int depth; /* our frames on the stack that hold it */
-	struct sse sse;
-	struct assembly assembly;
+	int depth;            /* our frames on the stack that hold it */
+	struct answer answer; /* what reads it, as it reads a real one */
 };
 
 struct replay {
@@ -53,8 +50,7 @@ static void attempt_free(struct attempt *a)
 {
 	buf_release(&a->mismatch);
 	buf_release(&a->bytes);
-	sse_release(&a->sse);
-	assembly_release(&a->assembly);
+	answer_release(&a->answer);
 	free(a);
 }
 
@@ -84,7 +80,7 @@ static void leave(struct attempt *a)
 		attempt_free(a);
 }
 
-/* Between the assembly and the caller: an end detaches first, so that the caller may start again at once. */
+/* Between the answer and the caller: an end detaches first, so that the caller may start again at once. */
 static void forward(void *ctx, const struct model_event *ev)
 {
 	struct attempt *a = ctx;
@@ -104,23 +100,16 @@ static void tell_alive(struct attempt *a, enum model_phase phase)
 	forward(a, &ev);
 }
 
-static int on_event(void *ctx, const char *name, const char *data, size_t len)
+static void finish(struct attempt *a, enum model_failure failure, enum model_net net, const char *message)
 {
-	struct attempt *a = ctx;
+	struct http_done done = { failure, net, message };
 
-	return assembly_event(&a->assembly, name, data, len) || !a->owner;
+	answer_end(&a->answer, &done);
 }
 
-static struct model_end plain_end(enum model_failure failure)
+static void finish_cleanly(struct attempt *a)
 {
-	return (struct model_end){
-		.failure = failure, .usage = USAGE_UNKNOWN, .retry_after_ms = -1, .should_retry = -1
-	};
-}
-
-static void finish(struct attempt *a, const struct model_end *end)
-{
-	assembly_end(&a->assembly, end);
+	finish(a, MODEL_FINE, NET_NONE, NULL);
 }
 
 static void arm(struct attempt *a, int64_t delay_ms)
@@ -150,70 +139,51 @@ static size_t event_length(const char *p, size_t n)
 	return n;
 }
 
-/* Feeds one event in pieces. 0 = go on, 1 = the stream is over, -1 with *e. */
-static int feed(struct attempt *a, const char *p, size_t n, struct error *e)
+/* Feeds one event in pieces. True = go on. */
+static bool feed(struct attempt *a, const char *p, size_t n)
 {
-	size_t chunk = a->answer->chunk ? (size_t)a->answer->chunk : n;
-	int rc = 0;
+	size_t chunk = a->script->chunk ? (size_t)a->script->chunk : n;
+	int enough = 0;
 
-	while (n && !rc && a->owner) {
+	while (n && !enough && a->owner) {
 		size_t k = chunk < n ? chunk : n;
-		rc = sse_feed(&a->sse, p, k, e);
+		enough = answer_body(&a->answer, p, k);
 		p += k;
 		n -= k;
-		if (!a->owner)
-			return 1;
-		tell_alive(a, a->assembly.progress ? PHASE_CONTENT : PHASE_BYTES);
-		a->assembly.progress = false;
+		tell_alive(a, a->answer.assembly.progress ? PHASE_CONTENT : PHASE_BYTES);
+		a->answer.assembly.progress = false;
 	}
-	return rc;
+	return !enough;
 }
 
-static void finish_stream(struct attempt *a)
+static void feed_error_event(struct attempt *a)
 {
-	struct model_end end = plain_end(MODEL_FINE);
-	size_t n = 0;
-	const char *stray = sse_stray(&a->sse, &n);
+	struct buf event = BUF_INIT(2 * TAPE_MAX_BYTES);
+	const char *type = a->script->fail_type ? a->script->fail_type : "api_error";
+	const char *text = a->script->fail_message ? a->script->fail_message : "Internal server error";
 
-	end.http_status = 200;
-	if (n)
-		assembly_stray_error(&a->assembly, stray, n);
-	finish(a, &end);
-}
-
-static void finish_with_error_event(struct attempt *a)
-{
-	struct buf event = BUF_INIT(1 << 20);
-	const struct tape_answer *ans = a->answer;
-
-	buf_adds(&event, "{\"type\":\"error\",\"error\":{\"type\":");
-	const char *type = ans->fail_type ? ans->fail_type : "api_error";
-	const char *text = ans->fail_message ? ans->fail_message : "Internal server error";
+	buf_adds(&event, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":");
 	json_quote(&event, type, strlen(type));
 	buf_adds(&event, ",\"message\":");
 	json_quote(&event, text, strlen(text));
-	buf_adds(&event, "}}");
-	assembly_event(&a->assembly, "error", buf_str(&event), event.len);
+	buf_adds(&event, "}}\n\n");
+	answer_body(&a->answer, buf_str(&event), event.len);
 	buf_release(&event);
-	if (a->owner)
-		finish_stream(a);
 }
 
 /* What is due before the next event; true if it ended or stopped the play. */
 static bool interrupted(struct attempt *a)
 {
-	const struct tape_answer *ans = a->answer;
+	const struct tape_answer *script = a->script;
 
-	if (ans->stall_after == a->events) {
+	if (script->stall_after == a->events) {
 		a->stalled = true;
 		return true;
 	}
-	if (ans->fail_after == a->events) {
-		finish_with_error_event(a);
-		return true;
-	}
-	if (ans->cut_after == a->events || a->pos == a->bytes.len) {
-		finish_stream(a);
+	if (script->fail_after == a->events)
+		feed_error_event(a);
+	if (script->fail_after == a->events || script->cut_after == a->events || a->pos == a->bytes.len) {
+		finish_cleanly(a);
 		return true;
 	}
 	return false;
@@ -222,113 +192,83 @@ static bool interrupted(struct attempt *a)
 static void play_stream(struct attempt *a)
 {
 	while (a->owner && !a->paused && !interrupted(a)) {
-		struct error e = ERROR_INIT;
 		size_t n = event_length(a->bytes.data + a->pos, a->bytes.len - a->pos);
-		int rc = feed(a, a->bytes.data + a->pos, n, &e);
+		bool more = feed(a, a->bytes.data + a->pos, n);
 		a->pos += n;
 		a->events++;
-		if (!a->owner)
-			return;
-		if (rc < 0) {
-			struct model_end end = plain_end(MODEL_NETWORK);
-			end.message = e.msg;
-			finish(a, &end);
-		} else if (rc > 0) {
-			finish_stream(a);
-		} else if (a->answer->gap_ms) {
-			arm(a, a->answer->gap_ms);
+		if (!more)
+			finish_cleanly(a);
+		if (a->owner && a->script->gap_ms) {
+			arm(a, a->script->gap_ms);
 			return;
 		}
 	}
 }
 
-/* Answers that are no stream */
+/* Heads */
 
-static const char *header(const struct tape_answer *ans, const char *name)
+static const char *header(const struct tape_answer *script, const char *name)
 {
-	for (size_t i = 0; i < ans->nheaders; i++)
-		if (!strcasecmp(ans->headers[i].name, name))
-			return ans->headers[i].value;
+	for (size_t i = 0; i < script->nheaders; i++)
+		if (!strcasecmp(script->headers[i].name, name))
+			return script->headers[i].value;
 	return NULL;
 }
 
-static void read_headers(const struct tape_answer *ans, struct model_end *end)
+/* What a server would have called the body, unless the tape says it. */
+static const char *content_type(const struct attempt *a)
 {
-	const char *ms = header(ans, "retry-after-ms"), *again = header(ans, "x-should-retry");
+	const char *told = header(a->script, "content-type");
 
-	end->retry_after_ms = retry_after_parse(ms ? ms : header(ans, "retry-after"), ms != NULL, clock_wall_ms(),
-	                                        &end->retry_after_junk);
-	if (again)
-		end->should_retry = !strcasecmp(again, "true") ? 1 : !strcasecmp(again, "false") ? 0 : -1;
-	end->request_id = header(ans, "request-id");
-}
-
-static void finish_refused(struct attempt *a)
-{
-	struct model_end end = plain_end(MODEL_HTTP);
-	char text[40];
-
-	end.http_status = (int)a->answer->status;
-	read_headers(a->answer, &end);
-	assembly_read_error(&a->assembly, buf_str(&a->bytes), a->bytes.len, &end);
-	snprintf(text, sizeof text, "HTTP status %d", end.http_status);
-	if (!end.message)
-		end.message = text;
-	finish(a, &end);
-}
-
-/* A success that is no event stream: a whole message counts, an error object too, anything else is somebody else. */
-static void finish_not_stream(struct attempt *a)
-{
-	struct model_end end = plain_end(MODEL_FINE);
-	const char *body = buf_str(&a->bytes);
-
-	char text[ONE_LINE_MAX + 80];
-
-	end.http_status = (int)a->answer->status;
-	if (assembly_message(&a->assembly, body, a->bytes.len) &&
-	    !assembly_stray_error(&a->assembly, body, a->bytes.len)) {
-		char *line = one_line(body, a->bytes.len, ONE_LINE_MAX);
-		snprintf(text, sizeof text, "HTTP status %d, but no event stream: %s", end.http_status,
-		         line && *line ? line : "(nothing)");
-		free(line);
-		end.failure = MODEL_NOT_STREAM;
-		end.message = text;
+	if (told)
+		return told;
+	if (a->script->kind != TAPE_STATUS)
+		return "text/event-stream";
+	switch (*buf_str(&a->bytes)) {
+	case '\0':
+		return NULL;
+	case '{':
+		return "application/json";
+	case '<':
+		return "text/html";
+	default:
+		return "text/plain";
 	}
-	finish(a, &end);
+}
+
+static void begin_answer(struct attempt *a)
+{
+	const struct tape_answer *script = a->script;
+	struct answer_headers h = {
+		.content_type = content_type(a),
+		.content_encoding = header(script, "content-encoding"),
+		.retry_after = header(script, "retry-after"),
+		.retry_after_ms = header(script, "retry-after-ms"),
+		.should_retry = header(script, "x-should-retry"),
+		.request_id = header(script, "request-id"),
+	};
+
+	answer_head(&a->answer, script->kind == TAPE_STATUS ? (int)script->status : 200, &h);
 }
 
 static void play(struct attempt *a)
 {
-	const struct tape_answer *ans = a->answer;
-	struct model_end end;
+	const struct tape_answer *script = a->script;
 
-	switch (ans->kind) {
-	case TAPE_CONTENT:
-	case TAPE_SSE:
-		play_stream(a);
-		break;
-	case TAPE_STATUS:
-		if (ans->status < 400)
-			finish_not_stream(a);
-		else
-			finish_refused(a);
-		break;
-	case TAPE_NETWORK:
-		end = plain_end(ans->failure);
-		end.net = ans->net;
-		end.message = ans->failure_text;
-		finish(a, &end);
-		break;
+	if (script->kind == TAPE_NETWORK) {
+		finish(a, script->failure, script->net, script->failure_text);
+		return;
 	}
-}
-
-static void finish_mismatch(struct attempt *a)
-{
-	struct model_end end = plain_end(MODEL_MISMATCH);
-
-	end.message = buf_str(&a->mismatch);
-	finish(a, &end);
+	if (!a->begun) {
+		a->begun = true;
+		begin_answer(a);
+	}
+	if (script->kind == TAPE_STATUS) {
+		feed(a, buf_str(&a->bytes), a->bytes.len);
+		finish_cleanly(a);
+	} else {
+		play_stream(a);
+	}
 }
 
 /* True if the first byte is still to be waited for. */
@@ -337,10 +277,10 @@ static bool delays(struct attempt *a)
 	if (a->delayed)
 		return false;
 	a->delayed = true;
-	if (a->answer->kind != TAPE_NETWORK)
+	if (a->script->kind != TAPE_NETWORK)
 		tell_alive(a, PHASE_SENT);
-	if (a->owner && a->answer->delay_ms)
-		arm(a, a->answer->delay_ms);
+	if (a->owner && a->script->delay_ms)
+		arm(a, a->script->delay_ms);
 	return a->armed;
 }
 
@@ -350,8 +290,8 @@ static void on_timer(void *ctx)
 
 	enter(a);
 	a->armed = false;
-	if (!a->answer)
-		finish_mismatch(a);
+	if (!a->script)
+		finish(a, MODEL_MISMATCH, NET_NONE, buf_str(&a->mismatch));
 	else if (!delays(a) && a->owner && !a->paused)
 		play(a);
 	leave(a);
@@ -369,8 +309,7 @@ static struct attempt *attempt_new(struct replay *r)
 	buf_init(&a->mismatch, 16 << 10);
 	buf_init(&a->bytes, TAPE_MAX_BYTES * 2);
 	a->timer = (struct reactor_timer){ .fn = on_timer, .ctx = a };
-	sse_init(&a->sse, on_event, a);
-	assembly_init(&a->assembly, r->partial, forward, a);
+	answer_init(&a->answer, r->partial, forward, a);
 	return a;
 }
 
@@ -386,7 +325,7 @@ static void find_answer(struct replay *r, struct attempt *a, const struct model_
 		buf_addf(&a->mismatch, "turn %d does not fit answer %zu of the tape (%s:%d): %s", req->turn,
 		         r->place.play + 1, r->path, r->tape.answers[r->at].line, buf_str(&why));
 	} else {
-		a->answer = &r->tape.answers[r->at];
+		a->script = &r->tape.answers[r->at];
 	}
 	buf_release(&why);
 }
@@ -413,11 +352,11 @@ static int replay_start(struct model *m, const struct model_request *req, struct
 	if (!a)
 		return error_nomem(e);
 	find_answer(r, a, req);
-	if (a->answer && tape_render(a->answer, &r->place, req, &a->bytes, e)) {
+	if (a->script && tape_render(a->script, &r->place, req, &a->bytes, e)) {
 		attempt_free(a);
 		return -1;
 	}
-	if (a->answer)
+	if (a->script)
 		step(r);
 	r->attempt = a;
 	arm(a, 0);

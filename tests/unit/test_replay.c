@@ -240,15 +240,15 @@ static void statuses_and_networks_end_as_from_a_server(void **state)
 		{ "status: 429\n  error: {message: slow down}\n  headers: {Retry-After: 2}", MODEL_HTTP, 429, NET_NONE,
 		  2000, -1, "rate_limit_error|-|slow down" },
 		{ "status: 429\n  headers: {retry-after: 2, retry-after-ms: 70}", MODEL_HTTP, 429, NET_NONE, 70, -1,
-		  "rate_limit_error|-|HTTP status 429" },
+		  "rate_limit_error|-|the server answered HTTP 429 (no content type): empty body" },
 		{ "status: 400\n  error: {type: invalid_request_error, message: no, code: c1}", MODEL_HTTP, 400,
 		  NET_NONE, -1, -1, "invalid_request_error|c1|no" },
 		{ "status: 502\n  body: '<html>Bad Gateway</html>'", MODEL_HTTP, 502, NET_NONE, -1, -1,
-		  "api_error|-|<html>Bad Gateway</html>" },
+		  "api_error|-|the server answered HTTP 502 (text/html): <html>Bad Gateway</html>" },
 		{ "status: 200\n  body: '<html>login</html>'", MODEL_NOT_STREAM, 200, NET_NONE, -1, -1,
-		  "-|-|HTTP status 200, but no event stream: <html>login</html>" },
+		  "-|-|the server answered HTTP 200 (text/html), which is no event stream: <html>login</html>" },
 		{ "status: 204", MODEL_NOT_STREAM, 204, NET_NONE, -1, -1,
-		  "-|-|HTTP status 204, but no event stream: (nothing)" },
+		  "-|-|the server answered HTTP 204 (no content type), which is no event stream: empty body" },
 		{ "status: 200\n  error: {type: overloaded_error, message: busy}", MODEL_STREAM_ERROR, 529, NET_NONE,
 		  -1, -1, "overloaded_error|-|busy" },
 		{ "network: refused", MODEL_NETWORK, 0, NET_CONNECT_REFUSED, -1, -1, "-|-|connection refused" },
@@ -310,7 +310,7 @@ static void streams_can_be_cut_stalled_and_broken(void **state)
 	          false);
 	ask(&p);
 	assert_string_equal(p.log.data, "end ");
-	assert_int_equal(p.end.failure, MODEL_STREAM_CUT);
+	assert_int_equal(p.end.failure, MODEL_NOT_STREAM);
 	assert_false(p.end.had_content);
 	ask(&p);
 	assert_string_equal(p.log.data, "start(msg_0002 m-1) end ");
@@ -428,9 +428,9 @@ static void raw_streams_and_blocks_go_through(void **state)
 	ask(&p);
 	assert_int_equal(p.end.failure, MODEL_STREAM_ERROR);
 	assert_string_equal(p.end_text.data, "api_error|-|gone");
-	ask(&p); /* torn before its blank line: the event is dropped */
+	ask(&p); /* torn before its blank line: the event is dropped, and nothing is left */
 	assert_string_equal(p.log.data, "end ");
-	assert_int_equal(p.end.failure, MODEL_STREAM_CUT);
+	assert_int_equal(p.end.failure, MODEL_NOT_STREAM);
 	ask(&p);
 	assert_non_null(strstr(p.log.data, "other raw stop(refusal) raw end "));
 	close_tape(&p);
