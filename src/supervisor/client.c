@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "supervisor/kid.h"
 #include "supervisor/process.h"
 #include "supervisor/spawn.h"
+#include "supervisor/tree.h"
 #include "supervisor/wire.h"
 
 #define QUEUE_MAX      ((size_t)64 << 20)
@@ -26,6 +28,7 @@ struct supervisor {
 	struct reactor *r;
 	struct frame_conn conn;
 	pid_t pid;
+	unsigned long long born; /* tree_start_time of pid */
 	const struct child_call *calls;
 	size_t ncalls;
 	int max_children;
@@ -97,6 +100,15 @@ static void report_failures(struct supervisor *s)
 
 /* ---- the connection ---- */
 
+/* The supervisor died before its time. Its children died with it; what was below them has come to us, the next
+ * subreaper, and is known by this: it is younger than the supervisor and in none of our sessions. */
+static size_t end_strays(const struct supervisor *s)
+{
+	const struct tree_skip skip = { .session = getsid(0), .older = s->born };
+
+	return s->born ? tree_signal(getpid(), &skip, SIGKILL) : 0;
+}
+
 static void disconnect(struct supervisor *s)
 {
 	if (!s->connected)
@@ -105,6 +117,8 @@ static void disconnect(struct supervisor *s)
 	reactor_fd_remove(s->r, s->conn.fd);
 	frame_release(&s->conn);
 	close(s->conn.fd);
+	if (!s->stopping)
+		end_strays(s);
 	for (struct kid *k = s->kids; k; k = k->next)
 		if (!k->failed)
 			kid_fail(k, ERR_GONE, "the supervisor process is gone, '%.200s' was ended with it", k->name);
@@ -187,6 +201,8 @@ static int launch(struct supervisor *s, const struct supervisor_config *cfg, str
 {
 	int pair[2];
 
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) /* see end_strays */
+		return error_sys(e, "cannot become the parent of orphans");
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair))
 		return error_sys(e, "cannot make a socket for the supervisor");
 	s->pid = fork_process(pair[1], pair[0], cfg);
@@ -197,6 +213,7 @@ static int launch(struct supervisor *s, const struct supervisor_config *cfg, str
 		errno = saved;
 		return error_sys(e, "cannot start the supervisor");
 	}
+	s->born = tree_start_time(s->pid);
 	frame_init(&s->conn, pair[0], QUEUE_MAX);
 	s->connected = true;
 	watch_socket(s);
@@ -401,17 +418,18 @@ static bool reap(const struct supervisor *s, int *status)
 static int end_process(struct supervisor *s, int64_t deadline)
 {
 	int status = 0;
+	bool lost = !s->connected;
 
 	while (s->connected && clock_mono_ms() < deadline)
 		if (reactor_wait(s->r, deadline, NULL) < 0)
 			break;
-	/* It exits right behind the end of the socket. */
-	while (!reap(s, &status)) {
+	/* It exits right behind the end of the socket; a lost one has left others to us. */
+	while (!reap(s, &status) || (lost && end_strays(s))) {
 		int64_t now = clock_mono_ms();
 		if (now >= deadline || reactor_wait(s->r, now + 1, NULL) < 0)
 			return -1;
 	}
-	return status == 0 ? 0 : -1;
+	return lost || status == 0 ? 0 : -1;
 }
 
 int supervisor_stop(struct supervisor *s, int64_t grace_ms)

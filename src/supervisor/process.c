@@ -104,7 +104,7 @@ static void send_failure(struct process *p, int id, enum child_step step, int er
 static void signal_child(const struct child *c, int sig)
 {
 	/* Those that left the group first: when the child is gone, they are no longer below it. */
-	tree_signal(c->pid, c->pid, sig);
+	tree_signal(c->pid, &(struct tree_skip){ .group = c->pid }, sig);
 	/* Before its setsid the child has no group of its own yet; its signals are blocked and stay pending. */
 	if (kill(-c->pid, sig) && errno == ESRCH)
 		kill(c->pid, sig);
@@ -213,7 +213,7 @@ static void on_end_timer(void *ctx)
 	struct process *p = ctx;
 
 	for (int i = 0; i < KILL_PASSES && !p->empty; i++) {
-		tree_signal(getpid(), 0, SIGKILL);
+		tree_signal(getpid(), &(struct tree_skip){ .group = 0 }, SIGKILL);
 		reap(p);
 	}
 	reactor_timer_set(p->r, &p->end_timer, clock_mono_ms() + p->kill_pause_ms);
@@ -235,8 +235,8 @@ static void begin_end(struct process *p, int64_t grace_ms)
 	reap(p);
 	if (p->empty || grace_ms <= 0)
 		return;
-	tree_signal(getpid(), 0, SIGTERM);
-	tree_signal(getpid(), 0, SIGCONT);
+	tree_signal(getpid(), &(struct tree_skip){ .group = 0 }, SIGTERM);
+	tree_signal(getpid(), &(struct tree_skip){ .group = 0 }, SIGCONT);
 }
 
 /* ---- starting ---- */

@@ -22,64 +22,74 @@
 struct supervisor;
 
 /* Work that a child does by a C function instead of an exec: runs in the forked child, in the
- * child's cwd. `in` is the request's input bytes; what it writes to fd 1 is the child's output, what it
- * writes to result_fd its structured result. Returns the exit status. */
+ * child's cwd. `in` is the request's input bytes, a NUL behind them; what it writes to fd 1 is the child's
+ * output, what it writes to result_fd its structured result (-1 without max_result). The standard streams'
+ * buffers are not written. Returns the exit status. */
 typedef int (*child_fn)(const char *in, size_t in_len, int result_fd);
-struct child_call { const char *name; child_fn fn; };
+struct child_call {
+	const char *name;
+	child_fn fn;
+};
 
 struct spawn {
-	const char *const *argv;   /* argv[0] is looked up in the child's PATH; NULL for a call */
-	const char *call;          /* name of a registered child_call; NULL for an exec */
-	const char *const *envp;   /* the child's whole environment */
-	int cwd_fd;                /* directory to start in; stays the caller's, -1 = the supervisor's own cwd */
-	const char *input;         /* a call's input; for an exec: stdin if not NULL, else /dev/null */
+	const char *const *argv; /* argv[0] is looked up in the child's PATH; NULL for a call */
+	const char *call;        /* name of a registered child_call; NULL for an exec */
+	const char *const *envp; /* the child's whole environment */
+	int cwd_fd;              /* directory to start in; stays the caller's, -1 = the supervisor's own cwd */
+	const char *input;       /* a call's input; for an exec: stdin if not NULL, else /dev/null */
 	size_t input_len;
-	bool separate_stderr;      /* false: stdout and stderr interleave in `out` */
-	size_t keep_head, keep_tail; /* bytes of output kept in memory at most, rest dropped or spilled */
-	size_t max_spill;          /* bytes the spill file may hold */
-	size_t max_result;         /* bytes of structured result kept at most (0 = no result channel) */
+	bool separate_stderr;         /* false: stdout and stderr interleave in `out` */
+	size_t keep_head, keep_tail;  /* bytes of output kept in memory at most, rest dropped or spilled */
+	size_t max_spill;             /* bytes the spill file may hold */
+	size_t max_result;            /* bytes of structured result kept at most (0 = no result channel); an exec
+	                               * finds the channel on fd 3 */
 	int (*spill_open)(void *ctx); /* called once, when the output outgrows head + tail: a fd that then receives
-	                               * all of it (supervisor owns and closes it), or -1; NULL = never spill */
-	int64_t timeout_ms;        /* 0 = none; then TERM to the group, grace_ms, KILL */
-	int64_t grace_ms;          /* default 2000 when 0 */
+	                               * all of it (supervisor owns and closes it), or -1; NULL = never spill. A
+	                               * separate stderr is not spilled. */
+	int64_t timeout_ms;           /* 0 = none; then TERM to the group, grace_ms, KILL */
+	int64_t grace_ms;             /* default 2000 when 0 */
 };
 
 struct output {
-	struct buf head, tail;     /* tail is empty unless bytes were dropped between them */
-	uint64_t total;            /* bytes that came */
-	bool spilled;              /* the whole (up to max_spill) is in the spill file */
+	struct buf head, tail; /* tail is empty unless bytes were dropped between them */
+	uint64_t total;        /* bytes that came */
+	bool spilled;          /* the whole (up to max_spill) is in the spill file */
 };
 
 struct child_result {
-	const char *error;         /* NULL, or why the child could not be started ("cannot execute 'x': ...") */
-	bool exited;               /* status is its exit code */
+	const char *error; /* NULL, or why the child could not be started ("cannot execute 'x': ...") */
+	bool exited;       /* status is its exit code */
 	int status;
-	int signal;                /* 0, or the signal that ended it */
+	int signal; /* 0, or the signal that ended it */
 	bool timed_out;
-	bool killed;               /* supervisor_kill was called */
-	struct output out, err;    /* err is empty unless separate_stderr */
-	struct buf result;         /* the structured result */
+	bool killed;            /* supervisor_kill was called */
+	struct output out, err; /* err is empty unless separate_stderr */
+	struct buf result;      /* the structured result */
 	int64_t duration_ms;
 };
 
-typedef void (*child_done)(void *ctx, int id, struct child_result *res); /* res may be emptied, is released afterwards */
+typedef void (*child_done)(void *ctx, int id,
+                           struct child_result *res); /* res may be emptied, is released afterwards */
 
 struct supervisor_config {
 	const struct child_call *calls;
 	size_t ncalls;
-	int max_children;          /* more are refused with an error result; 0 = 64 */
+	int max_children; /* more are refused with an error result; 0 = 64 */
 };
 
-/* Forks the supervisor. Must happen before libcurl is loaded and after the key left the environment. */
+/* Forks the supervisor. Must happen before libcurl is loaded and after the key left the environment. The caller
+ * becomes a child subreaper, so that it can end what is left if the supervisor is killed. */
 struct supervisor *supervisor_start(const struct supervisor_config *cfg, struct reactor *r, struct error *e);
-/* Starts a child; returns its id (> 0) or -1. on_done runs inside reactor_wait, with ctx; spill_open gets the same ctx. */
+/* Starts a child; returns its id (> 0) or -1. on_done runs inside reactor_wait, with ctx; spill_open gets the same ctx.
+ */
 int supervisor_spawn(struct supervisor *s, const struct spawn *spec, child_done on_done, void *ctx, struct error *e);
 /* TERM to the child's group, KILL after grace_ms (0 = KILL at once). on_done still comes. */
 void supervisor_kill(struct supervisor *s, int id, int64_t grace_ms);
 /* Stop reading children's output (back-pressure from stdout) or go on. */
 void supervisor_pause(struct supervisor *s, bool on);
 /* Ends everything alive (TERM, grace, KILL), waits for it at most grace + 3 s, reaps the supervisor, frees s.
- * on_done is not called any more. 0, or -1 if something could not be ended. */
+ * on_done and spill_open are not called any more. Not from inside a callback of the reactor, since it waits.
+ * 0, or -1 if something could not be ended. NULL is fine. */
 int supervisor_stop(struct supervisor *s, int64_t grace_ms);
 /* True once the supervisor process is lost (the run ends with internal_error). */
 bool supervisor_lost(const struct supervisor *s);

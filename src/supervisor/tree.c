@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 struct proc {
-	pid_t pid, parent, group;
+	pid_t pid, parent, group, session;
+	unsigned long long start;
+	char state;
 	bool ours;
 };
 
@@ -33,13 +35,13 @@ static int add(struct procs *all, struct proc p)
 	return 0;
 }
 
-/* "PID (name) STATE PARENT GROUP ...", where the name may hold anything. */
+/* "PID (name) STATE PARENT GROUP SESSION ... START ...", where the name may hold anything; proc(5), fields 3 to 22. */
 static bool parse_stat(const char *text, struct proc *p)
 {
 	const char *end = strrchr(text, ')');
-	char state;
 
-	return end && sscanf(end + 1, " %c %d %d", &state, &p->parent, &p->group) == 3;
+	return end && sscanf(end + 1, " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+	                     &p->state, &p->parent, &p->group, &p->session, &p->start) == 5;
 }
 
 static bool read_stat(int proc_fd, const char *pid, struct proc *p)
@@ -106,16 +108,44 @@ static void mark(struct procs *all, pid_t root)
 	}
 }
 
-size_t tree_signal(pid_t root, pid_t but_group, int sig)
+static bool is_skipped(const struct proc *p, const struct tree_skip *skip)
+{
+	return (skip->group && p->group == skip->group) || (skip->session && p->session == skip->session) ||
+	       p->start < skip->older;
+}
+
+static bool is_alive(const struct proc *p)
+{
+	return p->state != 'Z' && p->state != 'X';
+}
+
+size_t tree_signal(pid_t root, const struct tree_skip *skip, int sig)
 {
 	struct procs all = { NULL, 0, 0 };
 	size_t n = 0;
 
 	collect(&all);
 	mark(&all, root);
-	for (size_t i = 0; i < all.n; i++)
-		if (all.p[i].ours && !(but_group && all.p[i].group == but_group) && kill(all.p[i].pid, sig) == 0)
+	for (size_t i = 0; i < all.n; i++) {
+		const struct proc *p = &all.p[i];
+		if (p->ours && is_alive(p) && !is_skipped(p, skip) && kill(p->pid, sig) == 0)
 			n++;
+	}
 	free(all.p);
 	return n;
+}
+
+unsigned long long tree_start_time(pid_t pid)
+{
+	struct proc p;
+	char name[24];
+	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool found = false;
+
+	if (fd < 0)
+		return 0;
+	snprintf(name, sizeof name, "%d", (int)pid);
+	found = read_stat(fd, name, &p);
+	close(fd);
+	return found ? p.start : 0;
 }

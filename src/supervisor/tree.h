@@ -7,8 +7,18 @@
 
 #define TREE_MAX 65536 /* processes looked at in one pass */
 
-/* Sends sig to every descendant of root (not to root itself) that is not in the group `but_group` (0 = all).
- * One pass over a moving target: callers that must be sure repeat it. Returns how many were signalled. */
-size_t tree_signal(pid_t root, pid_t but_group, int sig);
+/* Which of them are left alone; all zero = none. */
+struct tree_skip {
+	pid_t group;              /* members of this process group */
+	pid_t session;            /* members of this session */
+	unsigned long long older; /* those that started before this time, see tree_start_time */
+};
+
+/* Sends sig to every descendant of root (not to root itself) that is not skipped. One pass over a moving
+ * target: callers that must be sure repeat it. Returns how many live ones were signalled. */
+size_t tree_signal(pid_t root, const struct tree_skip *skip, int sig);
+
+/* When a process started, in the kernel's ticks; 0 if it is not there. */
+unsigned long long tree_start_time(pid_t pid);
 
 #endif

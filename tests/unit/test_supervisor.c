@@ -83,6 +83,11 @@ static const struct child_call calls[] = {
 
 /* ---- helpers ---- */
 
+static int number_in(const char *text)
+{
+	return (int)strtol(text, NULL, 10);
+}
+
 static void start(struct fixture *f)
 {
 	const struct supervisor_config cfg = { .calls = calls, .ncalls = 3 };
@@ -579,7 +584,7 @@ static void own_session_limits_and_rank(void **state)
 	struct ended *d = run_sh(&f, "ulimit -c; cat /proc/self/oom_score_adj; set -- $(cat /proc/$$/stat); "
 	                             "test $1 = $5 && test $1 = $6 && echo leader");
 	assert_int_equal(strncmp(out_of(d), "0\n", 2), 0);
-	assert_true(atoi(out_of(d) + 2) >= 500);
+	assert_true(number_in(out_of(d) + 2) >= 500);
 	assert_non_null(strstr(out_of(d), "leader\n"));
 	stop(&f);
 }
@@ -819,7 +824,7 @@ static void timeout_reaches_other_sessions(void **state)
 	spec.timeout_ms = 300;
 	struct ended *d = run(&f, &spec);
 	assert_true(d->res.timed_out);
-	assert_gone_within(atoi(out_of(d)), 2000);
+	assert_gone_within(number_in(out_of(d)), 2000);
 	stop(&f);
 }
 
@@ -902,7 +907,7 @@ static void background_child_is_not_waited_for(void **state)
 	struct ended *d = run_sh(&f, "sleep 1000 & echo $!");
 	assert_exit(d, 0);
 	assert_true(clock_mono_ms() - begin < 2000);
-	pid_t pid = atoi(out_of(d));
+	pid_t pid = number_in(out_of(d));
 	assert_alive(pid);
 	stop(&f);
 	assert_true(is_gone(pid));
@@ -1211,28 +1216,45 @@ static void loop_process_is_killed(void **state)
 static void supervisor_is_killed(void **state)
 {
 	struct fixture f;
-	const char *argv[] = { "sh", "-c", "echo $$; exec sleep 1000", NULL };
+	/* The child itself, one below it, one below it in another session. */
+	const char *argv[] = { "sh", "-c", "sleep 1000 & a=$!; setsid sleep 1001 & echo $$ $a $!; wait", NULL };
 	struct spawn spec = spec_of(argv);
 	struct error e = ERROR_INIT;
 
 	(void)state;
+	pid_t own = fork(); /* none of the supervisor's */
+	assert_true(own >= 0);
+	if (own == 0) {
+		pause();
+		_exit(0);
+	}
 	start(&f);
 	spawn(&f, &spec);
 	spawn(&f, &spec);
-	int64_t until = clock_mono_ms() + 300;
+	int64_t until = clock_mono_ms() + 500;
 	while (clock_mono_ms() < until)
 		assert_true(reactor_wait(f.r, until, &e) >= 0);
 	assert_false(supervisor_lost(f.s));
 	kill(supervisor_pid(f.s), SIGKILL);
 	wait_for(&f, 2);
 	assert_true(supervisor_lost(f.s));
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		assert_non_null(strstr(f.ended[i].error, "supervisor process is gone"));
-		assert_gone_within(atoi(out_of(&f.ended[i])), 2000);
-	}
 	assert_int_equal(supervisor_spawn(f.s, &spec, on_done, &f, &e), -1);
 	assert_int_equal(e.code, ERR_GONE);
-	assert_int_equal(supervisor_stop(f.s, 100), -1);
+	assert_int_equal(supervisor_stop(f.s, 100), 0);
+	for (int i = 0; i < 2; i++) {
+		int child = 0, below = 0, other_session = 0;
+		assert_int_equal(sscanf(out_of(&f.ended[i]), "%d %d %d", &child, &below, &other_session), 3);
+		assert_true(is_gone(child));
+		assert_true(is_gone(below));
+		assert_true(is_gone(other_session));
+	}
+	assert_alive(own);
+	kill(own, SIGKILL);
+	assert_int_equal(waitpid(own, NULL, 0), own);
+	while (waitpid(-1, NULL, WNOHANG) > 0) /* the orphans that came to us */
+		;
 	clear_ended(&f);
 	reactor_free(f.r);
 }
