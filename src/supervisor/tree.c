@@ -119,6 +119,15 @@ static bool is_alive(const struct proc *p)
 	return p->state != 'Z' && p->state != 'X';
 }
 
+/* A group is signalled by the kernel at once, members included that were forked since we looked; a chain of short
+ * lives can outrun any list. The group of root itself is its own; every other one began below root, so nobody else
+ * is in it. */
+static void kill_group(const struct proc *p, pid_t root)
+{
+	if (p->group > 1 && p->group != getpgid(root) && p->group != getpgrp())
+		kill(-p->group, SIGKILL);
+}
+
 size_t tree_signal(pid_t root, const struct tree_skip *skip, int sig)
 {
 	struct procs all = { NULL, 0, 0 };
@@ -128,7 +137,11 @@ size_t tree_signal(pid_t root, const struct tree_skip *skip, int sig)
 	mark(&all, root);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct proc *p = &all.p[i];
-		if (p->ours && is_alive(p) && !is_skipped(p, skip) && kill(p->pid, sig) == 0)
+		if (!p->ours || is_skipped(p, skip))
+			continue;
+		if (sig == SIGKILL) /* also through a zombie: its group may live on */
+			kill_group(p, root);
+		if (is_alive(p) && kill(p->pid, sig) == 0)
 			n++;
 	}
 	free(all.p);

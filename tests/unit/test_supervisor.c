@@ -952,6 +952,29 @@ static void daemons_are_ended(void **state)
 	assert_true(is_gone(c));
 }
 
+/* A process that lives for a millisecond and leaves a successor: a look at /proc comes too late for each of them,
+ * the signal to their group does not. */
+static void relay_is_ended(void **state)
+{
+	struct fixture f;
+	char dir[] = "/tmp/test_supervisor.XXXXXX", path[64];
+	const char *argv[] = { path, NULL };
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	write_script(dir, "relay", "#!/bin/sh\ntest -e \"$0\" && \"$0\" &\n", path, sizeof path);
+	start(&f);
+	assert_exit(run_argv(&f, argv), 0);
+	usleep(50000);
+	assert_true(count_children(supervisor_pid(f.s)) > 0);
+	int rc = supervisor_stop(f.s, 100);
+	unlink(path); /* the relay's own end, should we have failed */
+	rmdir(dir);
+	assert_int_equal(rc, 0);
+	clear_ended(&f);
+	reactor_free(f.r);
+}
+
 static void stop_with_children_running(void **state)
 {
 	struct fixture f;
@@ -1315,6 +1338,7 @@ int main(void)
 		cmocka_unit_test(background_child_is_not_waited_for),
 		cmocka_unit_test(background_flood_is_not_waited_for),
 		cmocka_unit_test(daemons_are_ended),
+		cmocka_unit_test(relay_is_ended),
 		cmocka_unit_test(stop_with_children_running),
 		cmocka_unit_test(call_with_result),
 		cmocka_unit_test(call_that_crashes),
