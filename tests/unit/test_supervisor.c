@@ -965,8 +965,10 @@ static void relay_is_ended(void **state)
 	write_script(dir, "relay", "#!/bin/sh\ntest -e \"$0\" && \"$0\" &\n", path, sizeof path);
 	start(&f);
 	assert_exit(run_argv(&f, argv), 0);
-	usleep(50000);
-	assert_true(count_children(supervisor_pid(f.s)) > 0);
+	bool seen = false; /* one look can miss it as well */
+	for (int i = 0; i < 200 && !seen; i++)
+		seen = count_children(supervisor_pid(f.s)) > 0;
+	assert_true(seen);
 	int rc = supervisor_stop(f.s, 100);
 	unlink(path); /* the relay's own end, should we have failed */
 	rmdir(dir);
