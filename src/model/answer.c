@@ -101,8 +101,10 @@ static int feed(struct answer *a, const char *p, size_t n)
 {
 	struct error e = ERROR_INIT;
 
-	if (!a->events && a->body.len < SHOWN)
-		keep(a, p, n < SHOWN ? n : SHOWN);
+	/* One byte more than is shown tells that there was more. */
+	size_t room = a->body.len <= SHOWN ? SHOWN + 1 - a->body.len : 0;
+	if (!a->events)
+		keep(a, p, n < room ? n : room);
 	int r = sse_feed(&a->sse, p, n, &e);
 	if (r >= 0)
 		return r;
