@@ -69,7 +69,7 @@ line two"
 	{ read -r _; timeout 20 "$QUERN" --base-url "$BASE" -p x >"$T/out" 2>"$T/err" || rc=$?; read -r next; } <"$T/list"
 	exits 2 turn_setup_failed
 	err_has -n
-	err_has "'-'"
+	err_has "- reads"
 	is "$next" b
 	is "$(requests)" 0
 	# -n: the loop goes round three times.
