@@ -67,7 +67,9 @@ static void failure_text(const struct call *c, const struct child_result *res, c
 		         res->signal, strsignal(res->signal));
 }
 
-static void structured(struct call *c, const struct child_result *res, const char *meaning, struct tool_result *out)
+/* `skip` bytes of the text are ours. */
+static void structured(struct call *c, const struct child_result *res, const char *meaning, size_t skip,
+                       struct tool_result *out)
 {
 	struct buf info = BUF_INIT((size_t)2 << 20);
 	struct json_out o;
@@ -75,7 +77,10 @@ static void structured(struct call *c, const struct child_result *res, const cha
 	json_out_init(&o, &info);
 	jo_object(&o);
 	jo_key(&o, "stdout");
-	jo_strn(&o, out->text ? out->text : "", out->text_len);
+	if (out->text_len >= skip)
+		jo_strn(&o, out->text + skip, out->text_len - skip);
+	else
+		jo_str(&o, "");
 	jo_kstr(&o, "stderr", ""); /* the two streams come interleaved */
 	jo_kbool(&o, "interrupted", res->killed || res->timed_out);
 	jo_kbool(&o, "isImage", false);
@@ -109,7 +114,7 @@ static void finish(struct call *c, struct child_result *res, struct tool_result 
 	else if (res->out.total == 0)
 		snprintf(prefix, sizeof prefix, "(Bash completed with no output)");
 	result_output(c, out, prefix, &res->out, failed ? MAX_FAILED_CHARS : MAX_CHARS, failed);
-	structured(c, res, meaning, out);
+	structured(c, res, meaning, strlen(prefix), out);
 	out->cancels_siblings = failed;
 }
 

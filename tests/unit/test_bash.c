@@ -247,8 +247,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(cuts_are_between_characters, tool_world_setup, tool_world_teardown),
 		cmocka_unit_test_setup_teardown(nobody_is_asked, tool_world_setup, tool_world_teardown),
 		cmocka_unit_test_setup_teardown(the_job_environment_wins, tool_world_setup, tool_world_teardown),
-		cmocka_unit_test_setup_teardown(git_editors_fail, tool_world_setup, tool_world_teardown),
 		cmocka_unit_test_setup_teardown(a_long_command_is_refused, tool_world_setup, tool_world_teardown),
+		cmocka_unit_test_setup_teardown(git_editors_fail, tool_world_setup, tool_world_teardown),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	size_t n = sizeof tests / sizeof tests[0];
+
+	/* The last one needs git; without it, it is not part of the plan. */
+	if (system("git --version >/dev/null 2>&1") != 0)
+		n--;
+	return _cmocka_run_group_tests("bash", tests, n, NULL, NULL);
 }

@@ -18,7 +18,8 @@ static const char *grep(struct tool_world *w, const char *more)
 static void tree(struct tool_world *w)
 {
 	tool_world_sh(w,
-	              "git init -q . ; mkdir -p src/deep build; printf 'int one;\\nint two;\\nint three;\\n' >src/a.c;"
+	              "mkdir .git; echo int >.git/config; mkdir -p src/deep build; printf 'int one;\\nint two;\\nint "
+	              "three;\\n' >src/a.c;"
 	              "printf 'int four;\\n' >src/deep/b.c; echo int >top.c; echo int >.hidden.c; echo int >build/x.c; "
 	              "echo build "
 	              ">.gitignore; touch -d '2001-01-01' src/a.c; touch -d '2002-01-01' src/deep/b.c; touch -d "
