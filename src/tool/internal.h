@@ -137,6 +137,12 @@ struct call {
 	struct call *next;
 };
 
+#define TOOLS_MAX 32
+
+/* Fills offered, withheld, json and bash_env from the configuration. -1 with *e: exit 2. */
+int offer_tools(struct toolbox *t, struct error *e);
+bool tool_asked_for(const struct toolbox *t, const char *name);
+
 /* printf into the argument vector. -1: no memory. */
 int call_arg(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Opens the directory `path` (NULL = workspace) as the call's cwd. 0; -1 with *now filled. A regular file is taken too

@@ -114,7 +114,7 @@ static void take_chunk(struct window *w, const char *p, size_t n)
 /* Reads all of it through the window and the hash. */
 static int scan(int fd, struct window *w, struct file_report *r, struct error *e)
 {
-	static char chunk[1 << 16];
+	char chunk[1 << 16];
 	SHA2_CTX ctx;
 	ssize_t n;
 
@@ -258,7 +258,7 @@ static int show_text(struct file_job *j, struct window *w, struct file_report *r
 
 static int read_opened(struct file_job *j, int fd)
 {
-	static struct window w; /* static for its size; one a process */
+	struct window w = { 0 };
 	struct file_report r = { 0 };
 	struct error e = ERROR_INIT;
 	struct stat st;

@@ -19,6 +19,7 @@ enum permission_mode { MODE_DEFAULT, MODE_ACCEPT_EDITS, MODE_BYPASS };
 
 struct toolbox;
 
+/* What the pointers name must live as long as the toolbox. */
 struct toolbox_config {
 	const char *const *names;    /* built-in tools asked for, NULL terminated */
 	bool names_explicit;         /* from --tools or tools.builtin: one that cannot be offered is exit 2 */

@@ -8,12 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "tool/file.h"
 #include "tool/internal.h"
-
-#define TOOLS_JSON_MAX ((size_t)64 * 1024)
-#define MAX_TOOLS      32
 
 const struct child_call tool_child_calls[] = {
 	{ "read", read_child },
@@ -140,16 +136,6 @@ static bool is_offered(const struct toolbox *t, const char *name)
 	return false;
 }
 
-static bool is_asked_for(const struct toolbox *t, const char *name)
-{
-	if (!t->cfg.names)
-		return true;
-	for (const char *const *n = t->cfg.names; *n; n++)
-		if (strcmp(*n, name) == 0)
-			return true;
-	return false;
-}
-
 enum tool_class toolbox_class(const struct toolbox *t, const char *name)
 {
 	const struct tool_row *row = tool_find(name);
@@ -181,7 +167,7 @@ static bool judge(struct toolbox *t, const struct block *use, const struct tool_
 {
 	const char *name = use->name ? use->name : "";
 
-	if (!row || !is_asked_for(t, name)) {
+	if (!row || !tool_asked_for(t, name)) {
 		result_use_error(t, now, "Error: No such tool available: %.200s", name);
 		now->invalid = true;
 		return false;
@@ -265,111 +251,6 @@ void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms
 
 /* ---- opening ---- */
 
-static const char *env_value(const char *const *env, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (; env && *env; env++)
-		if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
-			return *env + n + 1;
-	return NULL;
-}
-
-/* Is there an executable of that name in the tools' PATH? */
-static bool program_found(const struct toolbox_config *cfg, const char *program)
-{
-	const char *path = env_value(cfg->child_env, "PATH");
-	char full[4096];
-	struct stat st;
-
-	if (!path)
-		path = "/usr/local/bin:/usr/bin:/bin";
-	for (;;) {
-		size_t n = strcspn(path, ":");
-		snprintf(full, sizeof full, "%.*s/%s", n ? (int)n : 1, n ? path : ".", program);
-		if (access(full, X_OK) == 0 && stat(full, &st) == 0 && S_ISREG(st.st_mode))
-			return true;
-		if (path[n] == '\0')
-			return false;
-		path += n + 1;
-	}
-}
-
-static int list_add(char **list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int list_add(char **list, const char *fmt, ...)
-{
-	va_list ap;
-	size_t n = 0;
-
-	while (list[n])
-		n++;
-	va_start(ap, fmt);
-	int rc = n + 1 < MAX_TOOLS ? vasprintf(&list[n], fmt, ap) : -1;
-	va_end(ap);
-	if (rc < 0)
-		list[n] = NULL;
-	return rc < 0 ? -1 : 0;
-}
-
-/* Offers the tool or says why not. */
-static int place_tool(struct toolbox *t, const struct tool_row *row, struct error *e)
-{
-	char why[256] = "";
-	enum permit verdict = permission_judge(&t->cfg, row);
-
-	if (verdict == PERMIT_RULE)
-		snprintf(why, sizeof why, "denied by a rule");
-	else if (verdict == PERMIT_MODE)
-		snprintf(why, sizeof why, "not allowed in mode %s (allow it with --allowedTools %s)",
-		         permission_mode_name(t->cfg.mode), row->name);
-	else if (row->program && !program_found(&t->cfg, row->program))
-		snprintf(why, sizeof why, "'%s' is not in the tools' PATH", row->program);
-	if (why[0] == '\0')
-		return list_add(t->offered, "%s", row->name) < 0 ? error_nomem(e) : 0;
-	if (t->cfg.names_explicit)
-		return error_set(e, ERR_INPUT, "tool %s was asked for but cannot be offered: %s", row->name, why);
-	if (verdict == PERMIT_YES)
-		log_warn("%s is not offered to the model: %s", row->name, why);
-	return list_add(t->withheld, "%s: %s", row->name, why) < 0 ? error_nomem(e) : 0;
-}
-
-static int place_tools(struct toolbox *t, struct error *e)
-{
-	for (const char *const *n = t->cfg.names; n && *n; n++)
-		if (!tool_find(*n))
-			return error_set(e, ERR_INPUT, "unknown tool '%s' (known: Read, Grep, Glob, Edit, Write, Bash)",
-			                 *n);
-	for (const struct tool_row *const *row = tool_table; *row; row++)
-		if (is_asked_for(t, (*row)->name) && place_tool(t, *row, e) < 0)
-			return -1;
-	return 0;
-}
-
-static int make_json(struct toolbox *t, struct error *e)
-{
-	struct buf b = BUF_INIT(TOOLS_JSON_MAX);
-	struct json_out o;
-
-	if (!t->offered[0])
-		return 0;
-	json_out_init(&o, &b);
-	jo_array(&o);
-	for (size_t i = 0; t->offered[i]; i++) {
-		const struct tool_row *row = tool_find(t->offered[i]);
-		jo_object(&o);
-		jo_kstr(&o, "name", row->name);
-		jo_kstr(&o, "description", row->description);
-		jo_key(&o, "input_schema");
-		input_schema(row->params, &o);
-		jo_end(&o);
-	}
-	jo_end(&o);
-	int rc = buf_check(&b, "the tools", e);
-	t->json = rc == 0 ? buf_take(&b, NULL) : NULL;
-	buf_release(&b);
-	return t->json ? 0 : rc < 0 ? rc : error_nomem(e);
-}
-
 static int open_roots(struct toolbox *t, struct error *e)
 {
 	const char *first[] = { t->cfg.workspace, NULL };
@@ -380,32 +261,6 @@ static int open_roots(struct toolbox *t, struct error *e)
 	for (const char *const *d = t->cfg.add_dirs; d && *d; d++)
 		if (roots_add(t->roots, *d, true, e) < 0)
 			return -1;
-	return 0;
-}
-
-/* Programs that would ask at a terminal get an answer that fails instead: an editor that does nothing would let
- * `git rebase -i` rewrite history unseen. What the tools' environment sets itself is left alone. */
-static int make_bash_env(struct toolbox *t, struct error *e)
-{
-	static const char *const defaults[] = {
-		"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false",      "GIT_TERMINAL_PROMPT=0", "PAGER=cat",
-		"GIT_PAGER=cat",    "DEBIAN_FRONTEND=noninteractive",
-	};
-	size_t ndefaults = sizeof defaults / sizeof defaults[0], n = 0, k = 0;
-
-	while (t->cfg.child_env && t->cfg.child_env[n])
-		n++;
-	t->bash_env = calloc(n + ndefaults + 1, sizeof *t->bash_env);
-	if (!t->bash_env)
-		return error_nomem(e);
-	for (; k < n; k++)
-		t->bash_env[k] = t->cfg.child_env[k];
-	for (size_t i = 0; i < ndefaults; i++) {
-		char name[40];
-		snprintf(name, sizeof name, "%.*s", (int)strcspn(defaults[i], "="), defaults[i]);
-		if (!env_value(t->cfg.child_env, name))
-			t->bash_env[k++] = defaults[i];
-	}
 	return 0;
 }
 
@@ -420,11 +275,11 @@ struct toolbox *toolbox_open(const struct toolbox_config *cfg, struct reactor *r
 	t->cfg = *cfg;
 	t->reactor = r;
 	t->supervisor = s;
-	t->offered = calloc(MAX_TOOLS, sizeof *t->offered);
-	t->withheld = calloc(MAX_TOOLS, sizeof *t->withheld);
+	t->offered = calloc(TOOLS_MAX, sizeof *t->offered);
+	t->withheld = calloc(TOOLS_MAX, sizeof *t->withheld);
 	if (!t->offered || !t->withheld)
 		error_nomem(e);
-	else if (open_roots(t, e) == 0 && place_tools(t, e) == 0 && make_json(t, e) == 0 && make_bash_env(t, e) == 0)
+	else if (open_roots(t, e) == 0 && offer_tools(t, e) == 0)
 		return t;
 	toolbox_free(t);
 	return NULL;

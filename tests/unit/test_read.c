@@ -1,6 +1,7 @@
 /* Read: numbers, windows, limits, bytes that are no text, images, and what may not be read. */
 #include "tool_world.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,32 @@ static void added_directories(void **state)
 	assert_string_equal(read_it(w, "cross"), "     1\tthere\n");
 }
 
+static int open_descriptors(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static void descriptors_stay_flat(void **state)
+{
+	struct tool_world *w = *state;
+	int before = open_descriptors();
+
+	tool_world_sh(w, "echo x >f; ln -s /etc/passwd out");
+	for (int i = 0; i < 20; i++) {
+		read_it(w, "f");
+		read_it(w, "out");
+		tool_world_call(w, "Bash", "{\"command\":\"true\"}");
+		tool_world_call(w, "Glob", "{\"pattern\":\"*\"}");
+		tool_world_call(w, "Grep", "{\"pattern\":\"x\",\"path\":\"f\"}");
+		tool_world_call(w, "Grep", "{\"pattern\":\"x\",\"path\":\"out\"}");
+	}
+	assert_int_equal(open_descriptors(), before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +208,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(images, tool_world_setup, tool_world_teardown),
 		cmocka_unit_test_setup_teardown(secrets_are_masked, tool_world_setup, tool_world_teardown),
 		cmocka_unit_test_setup_teardown(added_directories, tool_world_setup, tool_world_teardown),
+		cmocka_unit_test_setup_teardown(descriptors_stay_flat, tool_world_setup, tool_world_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
