@@ -164,6 +164,7 @@ static int in_child(struct tool_world *w, void (*limit)(void))
 	char name[256];
 	struct roots *r = roots_open(dirs, &e);
 	int dir = path_open_parent(r, "target", false, name, &why, &e);
+	roots_free(r);
 	if (dir < 0 || fstatat(dir, name, &old, 0) < 0)
 		_exit(9);
 	memset(big, 'n', sizeof big);
