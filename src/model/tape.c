@@ -83,13 +83,7 @@ static int parse_yaml(struct tape *t, const char *text, size_t n, struct error *
 	return 0;
 }
 
-struct line {
-	const char *p;
-	size_t n;
-	int no;
-};
-
-static bool next_line(const char **at, const char *end, struct line *l)
+bool tape_next_line(const char **at, const char *end, struct tape_line *l)
 {
 	if (*at == end)
 		return false;
@@ -103,35 +97,33 @@ static bool next_line(const char **at, const char *end, struct line *l)
 	return true;
 }
 
+enum form { FORM_YAML, FORM_LINES, FORM_RECORD };
+
 /* JSON lines begin with a line that is an object by itself; a YAML tape in flow style has its answers inside. */
-static bool is_json_lines(const char *text, size_t n)
+static enum form form_of(const char *text, size_t n)
 {
 	const char *at = text;
-	struct line head = { NULL, 0, 0 };
+	struct tape_line head = { NULL, 0, 0 };
 	struct json doc = JSON_INIT;
 
-	if (!next_line(&at, text + n, &head) || !head.n || head.p[0] != '{')
-		return false;
+	if (!tape_next_line(&at, text + n, &head) || !head.n || head.p[0] != '{')
+		return FORM_YAML;
+	if (tape_is_record(head.p, head.n))
+		return FORM_RECORD;
 	if (json_parse(&doc, head.p, head.n, JSON_BORROW, NULL))
-		return false;
+		return FORM_YAML;
 	int root = json_root(&doc);
-	bool is = json_get(&doc, root, "tape") >= 0 && json_get(&doc, root, "answers") < 0;
+	bool lines = json_get(&doc, root, "tape") >= 0 && json_get(&doc, root, "answers") < 0;
 	json_release(&doc);
-	return is;
+	return lines ? FORM_LINES : FORM_YAML;
 }
 
 static int parse_lines(struct tape *t, const char *text, size_t n, struct error *e)
 {
 	const char *at = text, *end = text + n;
-	struct line l = { NULL, 0, 0 };
-	size_t count = 0;
+	struct tape_line l = { NULL, 0, 0 };
 
-	for (const char *p = text; p < end; p++)
-		count += *p == '\n';
-	t->answers = arena_alloc(&t->arena, (count + 1) * sizeof *t->answers);
-	if (!t->answers)
-		return error_nomem(e);
-	for (bool head = true; next_line(&at, end, &l); head = false) {
+	for (bool head = true; tape_next_line(&at, end, &l); head = false) {
 		if (!l.n)
 			continue;
 		const struct yaml_node *root = tape_json_tree(&t->arena, l.p, l.n, l.no, e);
@@ -143,6 +135,21 @@ static int parse_lines(struct tape *t, const char *text, size_t n, struct error 
 	return 0;
 }
 
+static int parse(struct tape *t, const char *text, size_t n, struct error *e)
+{
+	enum form form = form_of(text, n);
+	size_t lines = 1;
+
+	if (form == FORM_YAML)
+		return parse_yaml(t, text, n, e);
+	for (size_t i = 0; i < n; i++)
+		lines += text[i] == '\n';
+	t->answers = arena_alloc(&t->arena, lines * sizeof *t->answers);
+	if (!t->answers)
+		return error_nomem(e);
+	return form == FORM_LINES ? parse_lines(t, text, n, e) : tape_read_record(t, text, n, e);
+}
+
 int tape_parse(struct tape *t, const char *path, const char *text, size_t n, struct error *e)
 {
 	static const char bom[] = "\xef\xbb\xbf";
@@ -152,7 +159,7 @@ int tape_parse(struct tape *t, const char *path, const char *text, size_t n, str
 		text += 3;
 		n -= 3;
 	}
-	if (is_json_lines(text, n) ? parse_lines(t, text, n, e) : parse_yaml(t, text, n, e)) {
+	if (parse(t, text, n, e)) {
 		tape_release(t);
 		/* Every message so far begins with LINE:COLUMN, unless memory ran out. */
 		if (e && e->code == ERR_NOMEM)

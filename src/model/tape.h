@@ -1,6 +1,6 @@
 /*
  * A tape: answers written down beforehand, one a request, each with what its request must look like.
- * Its format is described in quern-tape(5). Read whole and checked whole before the first request.
+ * Its format is described in quern-tape(5); the events of a run are a tape too. Read whole and checked whole before the first request.
  *
  * Life cycle: TAPE_INIT -> tape_load or tape_parse -> tape_check, tape_render -> tape_release.
  * All that hangs on a tape lives in its arena.
@@ -102,10 +102,23 @@ void tape_release(struct tape *t);
 /* How many requests the whole tape answers. */
 size_t tape_plays(const struct tape *t);
 
+/* An answer with all defaults. */
+void tape_init_answer(struct tape_answer *ans, int line, enum tape_kind kind);
 /* Reads one answer from its map. -1 with *e, without the path. For tape.c. */
 int tape_read_answer(struct arena *a, const struct yaml_node *node, struct tape_answer *out, struct error *e);
 /* The tree of a line of JSON, as if it had been YAML: strings are quoted scalars, all else is plain. For tape.c. */
 struct yaml_node *tape_json_tree(struct arena *a, const char *text, size_t n, int line, struct error *e);
+/* One line of a text, 1-based, without what is white at its end. */
+struct tape_line {
+	const char *p;
+	size_t n;
+	int no;
+};
+bool tape_next_line(const char **at, const char *end, struct tape_line *l);
+/* True for the first line of what a run wrote to stdout or --events. */
+bool tape_is_record(const char *line, size_t n);
+/* Reads such a record; t->answers has room for an answer a line. For tape.c. */
+int tape_read_record(struct tape *t, const char *text, size_t n, struct error *e);
 /* "LINE:COL: what" */
 int tape_fail(struct error *e, const struct yaml_node *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

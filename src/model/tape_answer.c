@@ -486,16 +486,22 @@ static int check_kind(const struct reader *r, const struct yaml_node *node, stru
 	return 0;
 }
 
-int tape_read_answer(struct arena *a, const struct yaml_node *node, struct tape_answer *out, struct error *e)
+void tape_init_answer(struct tape_answer *ans, int line, enum tape_kind kind)
 {
-	struct reader r = { a, e };
-
-	*out = (struct tape_answer){ .line = node->line,
+	*ans = (struct tape_answer){ .line = line,
+		                     .kind = kind,
 		                     .expect = { .turn = -1, .messages = -1 },
 		                     .cut_after = -1,
 		                     .stall_after = -1,
 		                     .fail_after = -1,
 		                     .repeat = 1 };
+}
+
+int tape_read_answer(struct arena *a, const struct yaml_node *node, struct tape_answer *out, struct error *e)
+{
+	struct reader r = { a, e };
+
+	tape_init_answer(out, node->line, 0);
 	if (read_map(&r, node, answer_keys, LENGTH(answer_keys), out, "an answer"))
 		return -1;
 	return check_kind(&r, node, out);

@@ -268,6 +268,93 @@ static void a_missing_file_is_named(void **state)
 	tape_release(&t); /* harmless on what was never loaded */
 }
 
+/* Records */
+
+#define R   "{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"s\"}\n"
+#define SID ",\"session_id\":\"s\"}\n"
+
+static void a_record_of_a_run_is_a_tape(void **state)
+{
+	struct tape t;
+	(void)state;
+	load(&t,
+	     R "{\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"model\":\"x\",\"content\":[{\"type\":\"thinking\","
+	       "\"thinking\":\"hm\",\"signature\":\"sg\"}],\"stop_reason\":null,\"usage\":{}}" SID
+	       "{\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"model\":\"x\",\"content\":[{\"type\":\"text\","
+	       "\"text\":\"look\"}],\"stop_reason\":null,\"usage\":{}}" SID
+	       "{\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"model\":\"x\",\"content\":[{\"type\":\"tool_use\","
+	       "\"id\":\"t1\",\"name\":\"Bash\",\"input\":{\"command\":\"ls\",\"n\":\"5\"}}],"
+	       "\"stop_reason\":\"tool_use\",\"usage\":{\"input_tokens\":5,\"output_tokens\":6}}" SID
+	       "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[]}" SID
+	       "{\"type\":\"assistant\",\"message\":{\"id\":\"m2\",\"model\":\"x\",\"content\":[{\"type\":\"text\","
+	       "\"text\":\"withdrawn\"}],\"stop_reason\":null}" SID
+	       "{\"type\":\"system\",\"subtype\":\"quern_tombstone\",\"uuids\":[],\"message_ids\":[\"m2\"]" SID
+	       "{\"type\":\"assistant\",\"message\":{\"id\":\"m3\",\"model\":\"y\",\"content\":[{\"type\":\"odd\","
+	       "\"n\":1}],\"stop_reason\":\"end_turn\"}" SID
+	       "{\"type\":\"assistant\",\"message\":{\"id\":\"\",\"model\":\"<synthetic>\",\"content\":[{\"type\":"
+	       "\"text\",\"text\":\"API error\"}]}" SID "{\"type\":\"result\",\"subtype\":\"success\"" SID
+	       "{\"type\":\"assist");
+	assert_int_equal(t.n, 2);
+	const struct tape_answer *a = &t.answers[0];
+	assert_int_equal(a->line, 2);
+	assert_int_equal(a->nblocks, 3);
+	assert_string_equal(a->blocks[0].text, "hm");
+	assert_string_equal(a->blocks[0].signature, "sg");
+	assert_string_equal(a->blocks[1].text, "look");
+	assert_int_equal(a->blocks[2].kind, TAPE_TOOL_USE);
+	assert_string_equal(a->blocks[2].id, "t1");
+	assert_string_equal(a->blocks[2].json, "{\"command\":\"ls\",\"n\":\"5\"}");
+	assert_string_equal(a->stop_reason, "tool_use");
+	assert_string_equal(yaml_get(a->usage, "output_tokens")->text, "6");
+	assert_int_equal(a->repeat, 1);
+	assert_string_equal(t.answers[1].id, "m3");
+	assert_int_equal(t.answers[1].blocks[0].kind, TAPE_RAW);
+	assert_string_equal(t.answers[1].model, "y");
+	tape_release(&t);
+}
+
+static void blocks_of_a_record_grow_without_bound_on_their_number(void **state)
+{
+	struct buf b = BUF_INIT(1 << 20);
+	struct tape t;
+	(void)state;
+	buf_adds(&b, R);
+	for (int i = 0; i < 100; i++)
+		buf_addf(&b,
+		         "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"content\":[{\"type\":\"text\",\"text\":"
+		         "\"%d\"}]}" SID,
+		         i);
+	load(&t, b.data);
+	assert_int_equal(t.n, 1);
+	assert_int_equal(t.answers[0].nblocks, 100);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(atoi(t.answers[0].blocks[i].text), i);
+	tape_release(&t);
+	buf_release(&b);
+}
+
+static void a_record_that_cannot_be_replayed_says_so(void **state)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{ R "{\"type\":\"assistant\"}\n", "t:2:1: an assistant event without content" },
+		{ R "{\"type\":\"assistant\",\"quern_file\":\"x\",\"message\":{\"content\":[]}}\n",
+		  "t:2:1: this event was cut" },
+		{ R "[]\n", "t:2:1: an event must be an object" },
+		{ R "{torn\n{}\n", "t:2:1: " },
+	};
+	(void)state;
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		struct tape t;
+		struct error e = ERROR_INIT;
+		assert_int_equal(tape_parse(&t, "t", rows[i].text, strlen(rows[i].text), &e), -1);
+		if (!strstr(e.msg, rows[i].want))
+			print_error("wanted %s, got %s\n", rows[i].want, e.msg);
+		assert_non_null(strstr(e.msg, rows[i].want));
+	}
+}
+
 /* Expectations */
 
 struct request {
@@ -468,6 +555,9 @@ int main(void)
 		cmocka_unit_test(errors_say_where_and_what),
 		cmocka_unit_test(deep_json_is_refused),
 		cmocka_unit_test(a_missing_file_is_named),
+		cmocka_unit_test(a_record_of_a_run_is_a_tape),
+		cmocka_unit_test(blocks_of_a_record_grow_without_bound_on_their_number),
+		cmocka_unit_test(a_record_that_cannot_be_replayed_says_so),
 		cmocka_unit_test(requests_are_compared_with_what_is_expected),
 		cmocka_unit_test(an_empty_request_fits_or_differs_without_harm),
 		cmocka_unit_test(long_texts_are_shown_cut_and_on_one_line),
