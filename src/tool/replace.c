@@ -114,25 +114,61 @@ static int fill(int dir, const char *name, int fd, const struct stat *old, const
 	return fstat(fd, now) < 0 ? error_sys(e, "cannot look at the new file") : 0;
 }
 
+/* A file without a name: what is killed while it writes leaves nothing. -1 where the file system has no such files. */
+static int open_nameless(int dir, bool fresh)
+{
+	return openat(dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, fresh ? 0666 : 0600);
+}
+
+/* Gives it a temporary name; from here to the rename are two system calls. */
+static int give_name(int dir, int fd, char tmp[40])
+{
+	char self[40];
+	unsigned long long id = 0;
+
+	if (getrandom(&id, sizeof id, 0) < 0)
+		return -1;
+	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+	snprintf(tmp, 40, ".quern-%016llx", id);
+	return linkat(AT_FDCWD, self, dir, tmp, AT_SYMLINK_FOLLOW);
+}
+
+/* 0, -1, or 1: the nameless file could not be named here, try with a named one. */
+static int replace_once(int dir, const char *name, bool nameless, const struct stat *old, const char *p, size_t n,
+                        struct stat *now, struct error *e)
+{
+	char tmp[40] = "";
+	int fd = nameless ? open_nameless(dir, !old) : open_temporary(dir, !old, tmp, e);
+
+	if (fd < 0)
+		return nameless ? 1 : -1;
+	int rc = fill(dir, name, fd, old, p, n, now, e);
+	if (rc == 0 && nameless && give_name(dir, fd, tmp) < 0) {
+		tmp[0] = '\0';
+		rc = 1;
+	}
+	if (close(fd) < 0 && rc == 0)
+		rc = error_sys(e, "cannot write (the file is unchanged)");
+	if (rc == 0 && renameat(dir, tmp, dir, name) < 0)
+		rc = error_sys(e, "cannot replace '%s' (the file is unchanged)", name);
+	if (rc != 0 && tmp[0])
+		unlinkat(dir, tmp, 0);
+	return rc;
+}
+
 int file_replace(int dir, const char *name, const struct stat *old, const char *p, size_t n, struct stat *now,
                  struct error *e)
 {
 	sigset_t term, before;
-	char tmp[40];
 
 	if (old && faccessat(dir, name, W_OK, AT_EACCESS) < 0)
 		return error_sys(e, "'%s' may not be written (the file is unchanged)", name);
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
 	sigprocmask(SIG_BLOCK, &term, &before);
-	int fd = open_temporary(dir, !old, tmp, e);
-	int rc = fd < 0 ? -1 : fill(dir, name, fd, old, p, n, now, e);
-	if (fd >= 0 && close(fd) < 0 && rc == 0)
-		rc = error_sys(e, "cannot write (the file is unchanged)");
-	if (rc == 0 && renameat(dir, tmp, dir, name) < 0)
-		rc = error_sys(e, "cannot replace '%s' (the file is unchanged)", name);
-	if (rc < 0 && fd >= 0)
-		unlinkat(dir, tmp, 0);
+	int rc = replace_once(dir, name, true, old, p, n, now, e);
+	if (rc > 0)
+		rc = replace_once(dir, name, false, old, p, n, now, e);
 	if (rc == 0)
 		(void)fsync(dir); /* a file system that cannot do it has still the new name */
 	sigprocmask(SIG_SETMASK, &before, NULL);

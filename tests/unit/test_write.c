@@ -1,6 +1,7 @@
 /* Write: bytes as given, only over what was read, and old or new content whatever goes wrong. */
 #include "tool_world.h"
 
+#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -180,6 +181,15 @@ static void limit_size(void)
 	setrlimit(RLIMIT_FSIZE, &l);
 }
 
+static void die_in_the_write(void)
+{
+	struct rlimit l = { 256 * 1024, 256 * 1024 }, no_core = { 0, 0 };
+
+	signal(SIGXFSZ, SIG_DFL);
+	setrlimit(RLIMIT_CORE, &no_core);
+	setrlimit(RLIMIT_FSIZE, &l);
+}
+
 static void become_nobody(void)
 {
 	if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setgid(65534) < 0 || setuid(65534) < 0))
@@ -214,6 +224,22 @@ static void failures_leave_the_old_content(void **state)
 	tool_world_sh(w, "test \"$(ls -A)\" = target");
 }
 
+/* Killed while it writes: the old content, and nothing beside it where files without a name exist. */
+static void a_kill_leaves_the_old_content(void **state)
+{
+	struct tool_world *w = *state;
+
+	tool_world_put(w, "target", S("old\n"));
+	int status = in_child(w, die_in_the_write);
+	assert_true(WIFSIGNALED(status));
+	tool_world_expect(w, "target", S("old\n"));
+	int fd = open(w->work, O_WRONLY | O_TMPFILE, 0600);
+	if (fd >= 0) {
+		close(fd);
+		tool_world_sh(w, "test \"$(ls -A)\" = target");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +251,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(links_lead_nowhere_outside, tool_world_setup, tool_world_teardown),
 		cmocka_unit_test_setup_teardown(modes_and_kinds, tool_world_setup, tool_world_teardown),
 		cmocka_unit_test_setup_teardown(failures_leave_the_old_content, tool_world_setup, tool_world_teardown),
+		cmocka_unit_test_setup_teardown(a_kill_leaves_the_old_content, tool_world_setup, tool_world_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
