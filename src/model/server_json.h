@@ -4,8 +4,8 @@
 
 #include "base/json.h"
 
-/* json_parse with repair. In the document's text lone surrogate escapes are \ufffd and line ends between tokens are
- * spaces, so that every raw slice of it is valid for strict readers and holds no line end. The text must outlive doc. */
+/* json_parse with repair (base/json.h). Besides, line ends between tokens become spaces, so that every raw slice of the
+ * document is valid for strict readers and stands on one line. The text must outlive doc. */
 int server_json_parse(struct json *doc, const char *text, size_t len, struct error *e);
 
 #endif
