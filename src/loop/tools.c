@@ -172,28 +172,42 @@ static void abort_calls(struct loop *l)
 	executor_abort(x, interrupted_text);
 }
 
+/* One wait; a call that is done is noted. False: nothing (more) came until then, or the run must end. */
+static bool take_event(struct loop *l, int64_t until)
+{
+	struct loop_event ev;
+
+	if (!loop_wait(l, until, &ev))
+		return false;
+	if (ev.kind == LOOP_EV_TOOL) {
+		struct executor_call *c = executor_find(&l->executor, ev.tool_use_id);
+		if (c)
+			executor_done(&l->executor, c, ev.result);
+	}
+	return ev.kind != LOOP_EV_NONE;
+}
+
+static void start_ready(struct loop *l)
+{
+	struct executor_call *c;
+
+	while (!l->broken && !l->deps->output_full(l->deps->ctx) && (c = executor_next(&l->executor)))
+		start_call(l, c);
+}
+
 /* Runs all queued calls. The results are in m, in call order, whatever happened. */
 static void run_calls(struct loop *l, struct message *m, size_t *unusable)
 {
-	struct executor *x = &l->executor;
-
 	for (;;) {
-		struct executor_call *c;
-		if (loop_is_aborted(l) || l->nomem || loop_abort_due(l))
+		while (take_event(l, 0)) /* a signal that is there already must be seen before the next call starts */
+			;
+		if (loop_is_aborted(l) || l->nomem)
 			break;
-		while (!l->deps->output_full(l->deps->ctx) && !l->broken && (c = executor_next(x)))
-			start_call(l, c);
+		start_ready(l);
 		yield_ready(l, m, unusable);
-		if (executor_idle(x))
+		if (executor_idle(&l->executor))
 			return;
-		struct loop_event ev;
-		if (!loop_wait(l, CLOCK_NEVER, &ev))
-			break;
-		if (ev.kind != LOOP_EV_TOOL)
-			continue;
-		c = executor_find(x, ev.tool_use_id);
-		if (c)
-			executor_done(x, c, ev.result);
+		take_event(l, CLOCK_NEVER);
 	}
 	abort_calls(l);
 	yield_ready(l, m, unusable);

@@ -39,7 +39,7 @@ static bool ours(const struct job *job, const char *name, size_t n)
 		                             NULL };
 
 	return listed(names, name, n) ||
-	       (job->api_key_env && strlen(job->api_key_env) == n && !strncmp(job->api_key_env, name, n));
+	       (strlen(job->api_key_env) == n && !strncmp(job->api_key_env, name, n));
 }
 
 /* 1: a tool gets it. 0: it does not. -1: no memory. */

@@ -56,14 +56,12 @@ static int find(struct world *w, struct error *e)
 		return 0;
 	if (job->api_key_file)
 		return from_file(w, job->api_key_file, e);
-	if (job->api_key_env) {
-		if (!from_variable(w, job->api_key_env, job->api_key_env, false))
-			return error_set(e, ERR_INPUT, "model.api_key_env: the variable '%s' is not set",
-			                 job->api_key_env);
+	if (from_variable(w, job->api_key_env, job->api_key_env, false))
 		return 0;
-	}
-	if (!from_variable(w, "ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY", false))
-		from_variable(w, "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN", true);
+	/* a variable that the job names must be there; of the usual ones none has to be */
+	if (strcmp(job->api_key_env, "ANTHROPIC_API_KEY") != 0)
+		return error_set(e, ERR_INPUT, "model.api_key_env: the variable '%s' is not set", job->api_key_env);
+	from_variable(w, "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN", true);
 	return 0;
 }
 
@@ -85,8 +83,7 @@ int world_take_key(struct world *w, struct error *e)
 			return error_nomem(e);
 		wipe_variable(w->envp, names[i]);
 	}
-	if (w->job->api_key_env)
-		wipe_variable(w->envp, w->job->api_key_env);
+	wipe_variable(w->envp, w->job->api_key_env);
 	if (!strcmp(w->key_source, "none"))
 		return 0;
 	if (buf_check(&w->key, "the key", e))

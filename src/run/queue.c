@@ -106,10 +106,19 @@ void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res)
 	q->ev.result = &q->result;
 }
 
+/* A signal overtakes what waits already: the user wants the end now. */
 void world_on_signal(void *ctx, int signo, int sender_pid)
 {
 	struct world *w = ctx;
+	struct queued *rest = w->first, *tail = w->last;
+	w->first = w->last = NULL;
 	struct queued *q = push(w, LOOP_EV_SIGNAL);
+	if (q)
+		q->next = rest;
+	else
+		w->first = rest;
+	if (rest)
+		w->last = tail;
 
 	(void)sender_pid;
 	if (!w->signo)

@@ -706,7 +706,7 @@ static int next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct
 	drop_current(s);
 	*ev = (struct loop_event){ .kind = LOOP_EV_NONE };
 	struct sim_event *q = s->queue;
-	if (!q || q->at > deadline) {
+	if (!q || (q->at > deadline && q->at > s->clock)) { /* what is due comes even if nobody would wait for it */
 		if (deadline == CLOCK_NEVER) {
 			problem(s, "a wait that nothing ends");
 			ev->kind = LOOP_EV_BROKEN;

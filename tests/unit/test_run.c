@@ -54,7 +54,7 @@ static void tools_inherit_no_secret(void **state)
 	char *envp[] = { e0, e1, e2, e3, e4, e5, e6, e7, e8, e9, NULL };
 	const char *keep[] = { "NPM_TOKEN", NULL };
 	struct job_pair set[] = { { "LANG", "de_DE" }, { "NEW_KEY", "given" } };
-	struct job job = { .env = set, .nenv = 2, .env_keep = keep };
+	struct job job = { .env = set, .nenv = 2, .env_keep = keep, .api_key_env = "ANTHROPIC_API_KEY" };
 	struct world w;
 	struct error e = ERROR_INIT;
 
@@ -87,7 +87,7 @@ static void the_key_leaves_the_environment(void **state)
 {
 	char e0[] = "ANTHROPIC_API_KEY=sk-vendor-0123456789", e1[] = "QUERN_API_KEY= sk-ours-0123456789\n";
 	char *envp[] = { e0, e1, NULL };
-	struct job job = { 0 };
+	struct job job = { .api_key_env = "ANTHROPIC_API_KEY" };
 	struct world w;
 	struct error e = ERROR_INIT;
 
@@ -105,7 +105,7 @@ static void a_bearer_token_is_one(void **state)
 {
 	char e0[] = "ANTHROPIC_AUTH_TOKEN=tok-0123456789";
 	char *envp[] = { e0, NULL };
-	struct job job = { 0 };
+	struct job job = { .api_key_env = "ANTHROPIC_API_KEY" };
 	struct world w;
 	struct error e = ERROR_INIT;
 
@@ -134,7 +134,7 @@ static void a_key_with_a_line_break_is_refused_unseen(void **state)
 {
 	char e0[] = "ANTHROPIC_API_KEY=sk-canary\nX-Injected: 1";
 	char *envp[] = { e0, NULL };
-	struct job job = { 0 };
+	struct job job = { .api_key_env = "ANTHROPIC_API_KEY" };
 	struct world w;
 	struct error e = ERROR_INIT;
 
@@ -161,7 +161,7 @@ static void ids_are_random_uuids(void **state)
 
 static void a_cancelled_attempt_leaves_no_event(void **state)
 {
-	struct job job = { 0 };
+	struct job job = { .api_key_env = "ANTHROPIC_API_KEY" };
 	char *envp[] = { NULL };
 	struct world w;
 	struct model_event ev = { .kind = MODEL_EV_MESSAGE_START, .message_id = "m", .model = "x" };
