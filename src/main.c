@@ -1,4 +1,24 @@
-int main(void)
+/* argv -> job -> run -> exit status. */
+#include "base/io.h"
+#include "job/job.h"
+#include "run/run.h"
+
+extern char **environ;
+
+int main(int argc, char *argv[])
 {
-	return 2;
+	struct job job;
+	struct job_errors errs = { BUF_INIT((size_t)1 << 20), 0 };
+	int code;
+
+	/* a closed stdout must not become the number of a socket */
+	if (io_ensure_std_fds())
+		return 1;
+	if (job_parse(&job, argc, argv, (const char *const *)environ, &errs))
+		code = run_refused(&job, &errs);
+	else
+		code = run_job(&job, environ);
+	job_release(&job);
+	buf_release(&errs.text);
+	return code;
 }

@@ -70,14 +70,14 @@ static void take_model_event(struct loop *l, struct attempt *at, const struct mo
 		loop_emit(l, &raw);
 		break;
 	case MODEL_EV_MESSAGE_START:
-		answer_take_start(l, ev);
+		reply_take_start(l, ev);
 		break;
 	case MODEL_EV_BLOCK:
-		answer_take_block(l, ev->block);
+		reply_take_block(l, ev->block);
 		break;
 	case MODEL_EV_END:
 		attempt_take_end(l, at, &ev->end);
-		answer_take_end(l, &ev->end);
+		reply_take_end(l, &ev->end);
 		break;
 	case MODEL_EV_ALIVE:
 	case MODEL_EV_BLOCK_START:
@@ -107,9 +107,9 @@ static void end_by_timeout(struct loop *l, struct attempt *at, enum model_timeou
 {
 	char text[128];
 	struct buf b = BUF_INIT(sizeof text);
-	struct model_end end = { .failure = l->answer.message ? MODEL_STREAM_CUT : MODEL_NETWORK,
-		                 .usage = l->answer.usage,
-		                 .had_content = l->answer.message && l->answer.message->n,
+	struct model_end end = { .failure = l->reply.message ? MODEL_STREAM_CUT : MODEL_NETWORK,
+		                 .usage = l->reply.usage,
+		                 .had_content = l->reply.message && l->reply.message->n,
 		                 .retry_after_ms = -1,
 		                 .should_retry = -1 };
 
@@ -231,7 +231,7 @@ static enum call_result attempt_run(struct loop *l, struct attempt *at, enum ter
 	struct error e = ERROR_INIT;
 	int64_t began = d->now(d->ctx);
 
-	answer_release(&l->answer);
+	reply_release(&l->reply);
 	l->account.requests++;
 	if (d->model_start(d->ctx, &req, &e)) {
 		l->broken = e.code == ERR_NOMEM || e.code == ERR_BUG || e.code == ERR_GONE;
@@ -251,9 +251,9 @@ static enum call_result attempt_run(struct loop *l, struct attempt *at, enum ter
 	bool ended = attempt_wait(l, at);
 	l->account.api_ms += d->now(d->ctx) - began;
 	bool whole = ended && at->end.failure == MODEL_FINE && at->end.complete;
-	account_attempt(l, &l->answer.usage, whole);
+	account_attempt(l, &l->reply.usage, whole);
 	if (!ended) {
-		answer_tombstone(l);
+		reply_tombstone(l);
 		*stopped = l->broken || l->nomem ? TERM_INTERNAL_ERROR : TERM_ABORTED_STREAMING;
 		return CALL_STOPPED;
 	}
@@ -284,7 +284,7 @@ enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped)
 			attempt_release(&at);
 			return r;
 		}
-		answer_tombstone(l);
+		reply_tombstone(l);
 		if (l->nomem) {
 			*stopped = TERM_INTERNAL_ERROR;
 			goto stop;

@@ -10,12 +10,12 @@ static const char nudge_text[] = "Please continue.";
 
 static struct verdict refuse(struct loop *l)
 {
-	answer_tombstone(l); /* a declined answer is not kept, whatever came of it */
+	reply_tombstone(l); /* a declined answer is not kept, whatever came of it */
 	free(l->stop_reason);
 	l->stop_reason = strdup("refusal");
 	l->failure.category = "invalid_request";
-	if (l->answer.stop_details && strcmp(l->answer.stop_details, "null"))
-		loop_add_error(l, "the model declined to answer: %s", l->answer.stop_details);
+	if (l->reply.stop_details && strcmp(l->reply.stop_details, "null"))
+		loop_add_error(l, "the model declined to answer: %s", l->reply.stop_details);
 	else
 		loop_add_error(l, "the model declined to answer");
 	return verdict_term(TERM_REFUSAL);
@@ -30,8 +30,8 @@ static struct verdict go_on_paused(struct loop *l)
 		l->failure.category = "server_error";
 		return verdict_term(TERM_MODEL_ERROR);
 	}
-	answer_accept_lines(l);
-	answer_store(l);
+	reply_accept_lines(l);
+	reply_store(l);
 	next.turn_count += !l->state.same_turn;
 	next.same_turn = true;
 	next.pauses++;
@@ -61,11 +61,11 @@ static bool known_stop(const char *reason)
 
 struct verdict loop_decide(struct loop *l)
 {
-	struct answer *a = &l->answer;
+	struct reply *a = &l->reply;
 
 	if (!strcmp(a->stop_reason, "refusal"))
 		return refuse(l);
-	if (answer_is_cut(a))
+	if (reply_is_cut(a))
 		return loop_recover_cut(l);
 	if (message_has_tool_use(a->message))
 		return loop_run_tools(l);
@@ -76,9 +76,9 @@ struct verdict loop_decide(struct loop *l)
 		            a->stop_reason);
 
 	free(l->result);
-	l->result = answer_text(a->message, &l->result_len);
-	answer_accept_lines(l);
-	answer_store(l);
+	l->result = reply_text(a->message, &l->result_len);
+	reply_accept_lines(l);
+	reply_store(l);
 	/* with no turn left there is nobody to nudge: it was a wish, not work */
 	bool empty = a->message->n == 0;
 	if (empty && !l->state.nudged && l->state.turn_count + !l->state.same_turn < l->cfg->max_turns)

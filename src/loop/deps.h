@@ -15,19 +15,19 @@
 #include "tool/tool.h"
 
 enum loop_event_kind {
-	LOOP_EV_NONE,     /* the deadline given to next_event has come */
-	LOOP_EV_MODEL,    /* .model: an event of the running model call */
-	LOOP_EV_TOOL,     /* .tool_use_id, .result: a started call is done */
-	LOOP_EV_SIGNAL,   /* .signo */
-	LOOP_EV_OUTPUT,   /* stdout's backlog fell below the high water mark */
-	LOOP_EV_BROKEN    /* stdout gone or supervisor lost: .error says which */
+	LOOP_EV_NONE,   /* the deadline given to next_event has come */
+	LOOP_EV_MODEL,  /* .model: an event of the running model call */
+	LOOP_EV_TOOL,   /* .tool_use_id, .result: a started call is done */
+	LOOP_EV_SIGNAL, /* .signo */
+	LOOP_EV_OUTPUT, /* stdout's backlog fell below the high water mark */
+	LOOP_EV_BROKEN  /* stdout gone or supervisor lost: .error says which */
 };
 
 struct loop_event {
 	enum loop_event_kind kind;
-	struct model_event model;      /* pointers valid until the next call of next_event */
-	const char *tool_use_id;       /* likewise */
-	struct tool_result *result;    /* to be moved out; what is left is released by the next call */
+	struct model_event model;   /* pointers valid until the next call of next_event */
+	const char *tool_use_id;    /* likewise */
+	struct tool_result *result; /* to be moved out; what is left is released by the next call */
 	int signo;
 	struct error error;
 };
@@ -41,10 +41,10 @@ struct loop_deps {
 	int (*tool_start)(void *ctx, const struct block *use, struct tool_result *now, struct error *e);
 	void (*tool_cancel)(void *ctx, const char *tool_use_id, int64_t grace_ms);
 	int (*emit)(void *ctx, struct event *ev, struct error *e);
-	bool (*output_full)(void *ctx);           /* backlog over the high water mark: start no tool */
+	bool (*output_full)(void *ctx); /* backlog over the high water mark: start no tool */
 	void (*new_id)(void *ctx, char out[UUID_LEN + 1]);
 	double (*random01)(void *ctx);
-	int64_t (*now)(void *ctx);                /* monotonic ms */
+	int64_t (*now)(void *ctx); /* monotonic ms */
 	/* Waits until something happened or the deadline (monotonic ms) has come. 0 with *ev, -1 with *e. */
 	int (*next_event)(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e);
 };

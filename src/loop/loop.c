@@ -48,7 +48,7 @@ static struct verdict step(struct loop *l)
 
 static void release(struct loop *l)
 {
-	answer_release(&l->answer);
+	reply_release(&l->reply);
 	executor_release(&l->executor);
 	for (size_t i = 0; i < l->ndenied; i++)
 		block_unref(l->denied[i]);
@@ -89,7 +89,7 @@ void loop_run(const struct loop_config *cfg, const struct loop_deps *deps, struc
 		}
 		if (v.cont)
 			advance(&l, &v);
-		answer_release(&l.answer);
+		reply_release(&l.reply);
 	}
 	release(&l);
 }

@@ -22,15 +22,15 @@
 struct loop_config {
 	struct event_init init;
 	const char *model;
-	const struct catalog_row *row;     /* never NULL: catalog_or_default */
-	const char *system;                /* NULL = none */
-	const char *tools_json;            /* NULL = none */
+	const struct catalog_row *row; /* never NULL: catalog_or_default */
+	const char *system;            /* NULL = none */
+	const char *tools_json;        /* NULL = none */
 	const char *thinking_json, *effort, *extra_json;
-	int64_t max_output_tokens;         /* the user's; 0 = ours to choose and to raise */
+	int64_t max_output_tokens; /* the user's; 0 = ours to choose and to raise */
 	int64_t max_turns, token_budget, max_cost_nano_usd, max_requests, max_tool_calls;
-	int64_t started;                   /* monotonic ms: durations and the wall time count from here */
-	int64_t deadline;                  /* monotonic ms, CLOCK_NEVER = none */
-	int64_t wall_time_ms;              /* 0 = none; for the result's limits */
+	int64_t started;      /* monotonic ms: durations and the wall time count from here */
+	int64_t deadline;     /* monotonic ms, CLOCK_NEVER = none */
+	int64_t wall_time_ms; /* 0 = none; for the result's limits */
 	struct retry_policy retry;
 	struct watchdog_limits watchdog;
 	size_t tool_concurrency;
@@ -39,9 +39,9 @@ struct loop_config {
 struct loop_outcome {
 	enum terminal_reason reason;
 	bool transient;
-	int signo;       /* the signal that ended it, 0 if none */
-	int exit_code;   /* what the result event said */
-	bool broken;     /* stdout or the supervisor is gone: the result could not be written */
+	int signo;          /* the signal that ended it, 0 if none */
+	int exit_code;      /* what the result event said */
+	bool broken;        /* stdout or the supervisor is gone: the result could not be written */
 	struct error error; /* one line for stderr when the reason is not completed */
 };
 

@@ -150,11 +150,11 @@ static bool has_complete_call(const struct message *m)
 
 static struct verdict give_up_cut(struct loop *l, const char *why)
 {
-	answer_drop_incomplete(l);
+	reply_drop_incomplete(l);
 	free(l->result);
-	l->result = answer_text(l->answer.message, &l->result_len);
-	answer_accept_lines(l);
-	answer_store(l);
+	l->result = reply_text(l->reply.message, &l->result_len);
+	reply_accept_lines(l);
+	reply_store(l);
 	l->state.turn_count += !l->state.same_turn;
 	loop_add_error(l, "%s", why);
 	l->failure.category = "max_output_tokens";
@@ -163,13 +163,13 @@ static struct verdict give_up_cut(struct loop *l, const char *why)
 
 struct verdict loop_recover_cut(struct loop *l)
 {
-	struct answer *a = &l->answer;
+	struct reply *a = &l->reply;
 	struct loop_state next = l->state;
 	int64_t raised = raised_cap(l);
 
 	if (has_complete_call(a->message)) {
 		/* complete calls run; the cut rest is dropped, and the raised cap is used from here on */
-		answer_drop_incomplete(l);
+		reply_drop_incomplete(l);
 		if (raised)
 			l->state.max_output_override = raised;
 		return loop_run_tools(l);
@@ -177,16 +177,16 @@ struct verdict loop_recover_cut(struct loop *l)
 	if (!strcmp(a->stop_reason, "model_context_window_exceeded"))
 		return give_up_cut(l, "the answer was cut: prompt and answer together fill the model's context window");
 	if (raised) {
-		answer_tombstone(l);
+		reply_tombstone(l);
 		next.max_output_override = raised;
 		return verdict_go(CONT_MAX_OUTPUT_ESCALATE, &next);
 	}
 	if (l->state.max_output_recovery_count >= MAX_RECOVERIES)
 		return give_up_cut(
 		        l, "the answer was cut at the output limit, and resuming it did not bring it to an end");
-	answer_drop_incomplete(l);
-	answer_accept_lines(l);
-	answer_store(l);
+	reply_drop_incomplete(l);
+	reply_accept_lines(l);
+	reply_store(l);
 	next.turn_count += !l->state.same_turn;
 	next.same_turn = false;
 	next.max_output_recovery_count++;

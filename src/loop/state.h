@@ -10,34 +10,34 @@
 
 /* Replaced whole at the end of an iteration, at one place (loop.c, advance). */
 struct loop_state {
-	struct history *messages;          /* append-only; shared by old and new state */
-	int max_output_recovery_count;     /* 0..3; next_turn resets it */
-	int64_t max_output_override;       /* set by escalation, stays for the run; 0 = none */
-	int pauses;                        /* pause_turn in a row */
-	int malformed;                     /* answers in a row with nothing but unusable calls */
-	bool nudged;                       /* the empty answer's nudge is given; next_turn resets it */
-	bool same_turn;                    /* the next request belongs to the turn that it continues */
-	int turn_count;                    /* accepted answers */
-	enum continue_reason transition;   /* the Continue that led here, CONT_NONE at first */
+	struct history *messages;        /* append-only; shared by old and new state */
+	int max_output_recovery_count;   /* 0..3; next_turn resets it */
+	int64_t max_output_override;     /* set by escalation, stays for the run; 0 = none */
+	int pauses;                      /* pause_turn in a row */
+	int malformed;                   /* answers in a row with nothing but unusable calls */
+	bool nudged;                     /* the empty answer's nudge is given; next_turn resets it */
+	bool same_turn;                  /* the next request belongs to the turn that it continues */
+	int turn_count;                  /* accepted answers */
+	enum continue_reason transition; /* the Continue that led here, CONT_NONE at first */
 };
 
 /* What was used and paid, over all requests of the process. Only grows. */
 struct account {
-	struct usage accepted;             /* answers in history */
-	struct usage paid;                 /* every attempt with known usage */
+	struct usage accepted; /* answers in history */
+	struct usage paid;     /* every attempt with known usage */
 	int64_t cost_nano_usd;
 	bool cost_unknown, cost_lower_bound;
 	int64_t requests, tool_calls;
 	int64_t api_ms;
-	bool warned;                       /* the model was told that a budget is nearly spent */
+	bool warned; /* the model was told that a budget is nearly spent */
 };
 
 /* One attempt's answer as it comes in. */
-struct answer {
-	char *message_id, *model;          /* owned; "" until message_start */
-	struct message *message;           /* accepted blocks in order, blank text left out */
-	size_t emitted;                    /* blocks whose line is out; all but the last, until acceptance */
-	char (*uuids)[UUID_LEN + 1];       /* of the lines that are out */
+struct reply {
+	char *message_id, *model;    /* owned; "" until message_start */
+	struct message *message;     /* accepted blocks in order, blank text left out */
+	size_t emitted;              /* blocks whose line is out; all but the last, until acceptance */
+	char (*uuids)[UUID_LEN + 1]; /* of the lines that are out */
 	size_t nuuids;
 	struct usage usage;
 	char *stop_reason, *stop_sequence, *stop_details; /* owned or NULL */
@@ -50,16 +50,16 @@ enum call_result { CALL_ACCEPTED, CALL_FAILED, CALL_STOPPED };
 struct call_failure {
 	enum model_failure failure;
 	enum request_fault fault;
-	char *text;                        /* one line */
-	const char *category;              /* static */
+	char *text;           /* one line */
+	const char *category; /* static */
 	int http_status;
 	bool transient;
-	int64_t retry_after_ms;            /* -1 = none */
+	int64_t retry_after_ms; /* -1 = none */
 };
 
 /* The end of an iteration: a Continue with the next state, or a Terminal. */
 struct verdict {
-	enum continue_reason cont;         /* CONT_NONE: term holds */
+	enum continue_reason cont; /* CONT_NONE: term holds */
 	enum terminal_reason term;
 	struct loop_state next;
 };
@@ -70,26 +70,26 @@ struct loop {
 	struct loop_state state;
 	struct account account;
 	struct executor executor;
-	struct answer answer;
+	struct reply reply;
 	struct call_failure failure;
-	unsigned without;                  /* enum model_without: repairs that were made */
-	int64_t cap_clamp;                 /* largest max_tokens the server takes; 0 = not told */
+	unsigned without;  /* enum model_without: repairs that were made */
+	int64_t cap_clamp; /* largest max_tokens the server takes; 0 = not told */
 	struct estimate estimate;
 	/* how it ends */
 	int signo;
-	int signals;                       /* how many came: the second skips the grace periods */
-	bool timed_out;                    /* the deadline has come */
+	int signals;    /* how many came: the second skips the grace periods */
+	bool timed_out; /* the deadline has come */
 	bool broken;
 	struct error broken_error;
-	struct block **denied;             /* tool_use blocks, references */
+	struct block **denied; /* tool_use blocks, references */
 	size_t ndenied;
 	char **side_effects;
 	size_t nside_effects;
-	char **errors;                     /* lines of result.errors */
+	char **errors; /* lines of result.errors */
 	size_t nerrors;
-	char *result;                      /* answer text for the result event, or NULL */
+	char *result; /* answer text for the result event, or NULL */
 	size_t result_len;
-	char *stop_reason;                 /* of the last answer */
+	char *stop_reason; /* of the last answer */
 	int transitions[CONT_COUNT];
 	bool nomem;
 };
@@ -108,23 +108,23 @@ bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev);
 enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped);
 int64_t loop_output_cap(const struct loop *l);
 
-/* ---- answer.c ---- */
-void answer_init(struct answer *a);
-void answer_release(struct answer *a);
-void answer_take_start(struct loop *l, const struct model_event *ev);
-void answer_take_block(struct loop *l, struct block *b);
-void answer_take_end(struct loop *l, const struct model_end *end);
+/* ---- reply.c ---- */
+void reply_init(struct reply *a);
+void reply_release(struct reply *a);
+void reply_take_start(struct loop *l, const struct model_event *ev);
+void reply_take_block(struct loop *l, struct block *b);
+void reply_take_end(struct loop *l, const struct model_end *end);
 /* Emits what is held back with the final stop_reason and usage: the mark of acceptance. */
-void answer_accept_lines(struct loop *l);
+void reply_accept_lines(struct loop *l);
 /* Withdraws the lines that are out and tells the attempt's usage. */
-void answer_tombstone(struct loop *l);
+void reply_tombstone(struct loop *l);
 /* Leaves out what a cut answer must not keep: the last block if it is a call, unsigned thinking. */
-void answer_drop_incomplete(struct loop *l);
+void reply_drop_incomplete(struct loop *l);
 /* Moves the answer into history; nothing is stored if no block is left. */
-void answer_store(struct loop *l);
-bool answer_is_cut(const struct answer *a);
+void reply_store(struct loop *l);
+bool reply_is_cut(const struct reply *a);
 /* The text behind the last block that is no text: the final answer. Owned by the caller. */
-char *answer_text(const struct message *m, size_t *len);
+char *reply_text(const struct message *m, size_t *len);
 
 /* ---- tools.c: phase 3 ---- */
 struct verdict loop_run_tools(struct loop *l);

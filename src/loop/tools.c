@@ -215,7 +215,7 @@ static void run_calls(struct loop *l, struct message *m, size_t *unusable)
 
 static bool queue_calls(struct loop *l, size_t *ncalls)
 {
-	const struct message *m = l->answer.message;
+	const struct message *m = l->reply.message;
 
 	executor_clear(&l->executor);
 	for (size_t i = 0; i < m->n; i++) {
@@ -275,8 +275,8 @@ struct verdict loop_run_tools(struct loop *l)
 	struct message *results = message_new(ROLE_USER);
 	size_t ncalls = 0, unusable = 0;
 
-	answer_accept_lines(l);
-	answer_store(l);
+	reply_accept_lines(l);
+	reply_store(l);
 	next.turn_count += !l->state.same_turn;
 	if (!results || !queue_calls(l, &ncalls)) {
 		message_unref(results);

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void answer_init(struct answer *a)
+void reply_init(struct reply *a)
 {
-	*a = (struct answer){ .usage = USAGE_UNKNOWN };
+	*a = (struct reply){ .usage = USAGE_UNKNOWN };
 }
 
-void answer_release(struct answer *a)
+void reply_release(struct reply *a)
 {
 	free(a->message_id);
 	free(a->model);
@@ -18,7 +18,7 @@ void answer_release(struct answer *a)
 	free(a->stop_reason);
 	free(a->stop_sequence);
 	free(a->stop_details);
-	answer_init(a);
+	reply_init(a);
 }
 
 /* A copy, or NULL for NULL; notes when memory ran out. */
@@ -32,11 +32,11 @@ static char *copy(struct loop *l, const char *s)
 	return p;
 }
 
-void answer_take_start(struct loop *l, const struct model_event *ev)
+void reply_take_start(struct loop *l, const struct model_event *ev)
 {
-	struct answer *a = &l->answer;
+	struct reply *a = &l->reply;
 
-	answer_release(a);
+	reply_release(a);
 	a->message_id = copy(l, ev->message_id ? ev->message_id : "");
 	a->model = copy(l, ev->model && *ev->model ? ev->model : l->cfg->model);
 	a->usage = ev->usage;
@@ -47,7 +47,7 @@ void answer_take_start(struct loop *l, const struct model_event *ev)
 
 static void emit_line(struct loop *l, const struct block *block, bool last)
 {
-	struct answer *a = &l->answer;
+	struct reply *a = &l->reply;
 	struct event ev = { .kind = EVENT_ASSISTANT };
 
 	ev.u.assistant = (struct event_assistant){
@@ -75,7 +75,7 @@ static bool usable_id(const char *id)
 
 static bool id_taken(const struct loop *l, const char *id)
 {
-	const struct message *m = l->answer.message;
+	const struct message *m = l->reply.message;
 
 	for (size_t i = 0; i < m->n; i++)
 		if (m->blocks[i]->kind == BLOCK_TOOL_USE && !strcmp(m->blocks[i]->id, id))
@@ -97,9 +97,9 @@ static struct block *rename_if_needed(struct loop *l, struct block *b)
 	return renamed;
 }
 
-void answer_take_block(struct loop *l, struct block *b)
+void reply_take_block(struct loop *l, struct block *b)
 {
-	struct answer *a = &l->answer;
+	struct reply *a = &l->reply;
 
 	if (!a->message || block_is_blank(b))
 		return;
@@ -115,13 +115,13 @@ void answer_take_block(struct loop *l, struct block *b)
 		emit_line(l, a->message->blocks[a->emitted++], false);
 }
 
-void answer_take_end(struct loop *l, const struct model_end *end)
+void reply_take_end(struct loop *l, const struct model_end *end)
 {
-	struct answer *a = &l->answer;
+	struct reply *a = &l->reply;
 
 	if (!a->message) { /* the stream ended before its message_start */
 		struct model_event none = { .message_id = "", .usage = USAGE_UNKNOWN };
-		answer_take_start(l, &none);
+		reply_take_start(l, &none);
 	}
 	a->usage = end->usage;
 	a->stop_reason = copy(l, end->stop_reason);
@@ -129,15 +129,15 @@ void answer_take_end(struct loop *l, const struct model_end *end)
 	a->stop_details = copy(l, end->stop_details);
 }
 
-bool answer_is_cut(const struct answer *a)
+bool reply_is_cut(const struct reply *a)
 {
 	return a->stop_reason &&
 	       (!strcmp(a->stop_reason, "max_tokens") || !strcmp(a->stop_reason, "model_context_window_exceeded"));
 }
 
-void answer_accept_lines(struct loop *l)
+void reply_accept_lines(struct loop *l)
 {
-	struct answer *a = &l->answer;
+	struct reply *a = &l->reply;
 	size_t n = a->message->n;
 
 	if (a->emitted == n) { /* no block is left to carry the mark of acceptance */
@@ -150,9 +150,9 @@ void answer_accept_lines(struct loop *l)
 	}
 }
 
-void answer_tombstone(struct loop *l)
+void reply_tombstone(struct loop *l)
 {
-	struct answer *a = &l->answer;
+	struct reply *a = &l->reply;
 	bool paid = a->usage.input >= 0 || a->usage.output >= 0;
 
 	if (!a->message || (!a->nuuids && !paid))
@@ -167,7 +167,7 @@ void answer_tombstone(struct loop *l)
 	loop_emit(l, &ev);
 }
 
-static void drop_block(struct answer *a, size_t i)
+static void drop_block(struct reply *a, size_t i)
 {
 	struct message *m = a->message;
 
@@ -178,9 +178,9 @@ static void drop_block(struct answer *a, size_t i)
 		a->emitted--;
 }
 
-void answer_drop_incomplete(struct loop *l)
+void reply_drop_incomplete(struct loop *l)
 {
-	struct answer *a = &l->answer;
+	struct reply *a = &l->reply;
 	struct message *m = a->message;
 
 	if (m->n && m->blocks[m->n - 1]->kind == BLOCK_TOOL_USE)
@@ -190,9 +190,9 @@ void answer_drop_incomplete(struct loop *l)
 			drop_block(a, i);
 }
 
-void answer_store(struct loop *l)
+void reply_store(struct loop *l)
 {
-	struct answer *a = &l->answer;
+	struct reply *a = &l->reply;
 
 	usage_add(&l->account.accepted, &a->usage);
 	if (a->message->n) {
@@ -204,7 +204,7 @@ void answer_store(struct loop *l)
 	l->stop_reason = copy(l, a->stop_reason);
 }
 
-char *answer_text(const struct message *m, size_t *len)
+char *reply_text(const struct message *m, size_t *len)
 {
 	struct buf b = BUF_INIT(BUF_HUGE);
 	size_t first = m->n;
