@@ -229,7 +229,7 @@ void kid_finish(struct kid *k, const struct wire_done *done)
 		fail_start(k, &done->failure);
 	if (k->failed)
 		res.error = k->failure.msg;
-	else
+	else if (done)
 		set_end(&res, done);
 	collector_take(&k->out, &res.out);
 	collector_take(&k->err, &res.err);

@@ -35,13 +35,31 @@ static int add(struct procs *all, struct proc p)
 	return 0;
 }
 
-/* "PID (name) STATE PARENT GROUP SESSION ... START ...", where the name may hold anything; proc(5), fields 3 to 22. */
+/* "PID (name) STATE PARENT GROUP SESSION ... START ...", where the name may hold anything; the numbers are those
+ * of the fields in proc(5). */
+enum stat_field { STAT_PARENT = 4, STAT_GROUP, STAT_SESSION, STAT_START = 22 };
+
 static bool parse_stat(const char *text, struct proc *p)
 {
-	const char *end = strrchr(text, ')');
+	const char *at = strrchr(text, ')');
+	unsigned long long field[STAT_START + 1] = { 0 };
 
-	return end && sscanf(end + 1, " %c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-	                     &p->state, &p->parent, &p->group, &p->session, &p->start) == 5;
+	if (!at || at[1] != ' ' || !at[2])
+		return false;
+	p->state = at[2];
+	at += 3;
+	for (int i = STAT_PARENT; i <= STAT_START; i++) {
+		char *end;
+		field[i] = strtoull(at, &end, 10); /* a few are negative: not those that are used */
+		if (end == at)
+			return false;
+		at = end;
+	}
+	p->parent = (pid_t)field[STAT_PARENT];
+	p->group = (pid_t)field[STAT_GROUP];
+	p->session = (pid_t)field[STAT_SESSION];
+	p->start = field[STAT_START];
+	return true;
 }
 
 static bool read_stat(int proc_fd, const char *pid, struct proc *p)
