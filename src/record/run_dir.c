@@ -336,11 +336,19 @@ static int64_t used_bytes(struct run_dir *d)
 	return sum;
 }
 
+int64_t run_dir_left(struct run_dir *d)
+{
+	if (d->max_bytes <= 0)
+		return INT64_MAX;
+	int64_t left = d->max_bytes - used_bytes(d);
+	return left > 0 ? left : 0;
+}
+
 static int check_room(struct run_dir *d, int64_t more, struct error *e)
 {
-	int64_t left = d->max_bytes - used_bytes(d);
+	int64_t left = run_dir_left(d);
 
-	if (d->max_bytes <= 0 || (left > 0 && more <= left))
+	if (left > 0 && more <= left)
 		return 0;
 	return error_set(e, ERR_LIMIT, "run directory '%s' is full (limits.run_dir_bytes is %lld)", d->path,
 	                 (long long)d->max_bytes);

@@ -27,6 +27,9 @@ const char *run_dir_path(struct run_dir *d, struct error *e);
 const char *run_dir_made(const struct run_dir *d); /* the path if it was made, else NULL */
 /* Creates NAME (a plain file name, made unique) inside; returns the fd and the path (valid until free), or -1. */
 int run_dir_file(struct run_dir *d, const char *name, const char **path, struct error *e);
+/* Bytes that files made by run_dir_file may still take together (INT64_MAX without a limit): the bound for a writer
+ * that does not know yet how much will come. */
+int64_t run_dir_left(struct run_dir *d);
 /* Stores n bytes whole in a new file NAME (made unique); the path is valid until free. NULL with *e: ERR_LIMIT if
  * they would not fit into max_bytes. */
 const char *run_dir_store(struct run_dir *d, const char *name, const void *p, size_t n, struct error *e);

@@ -261,7 +261,9 @@ static void it_takes_max_bytes_and_no_more(void **state)
 	const char *path;
 
 	assert_true(open_with(p, at(p, "run"), NULL));
+	assert_int_equal(run_dir_left(p->d), 1000);
 	assert_non_null(run_dir_store(p->d, "a", bytes, 600, &p->e));
+	assert_int_equal(run_dir_left(p->d), 400);
 	assert_null(run_dir_store(p->d, "b", bytes, 401, &p->e)); /* nothing of it is left */
 	assert_int_equal(p->e.code, ERR_LIMIT);
 	assert_int_equal(access(at(p, "run/b"), F_OK), -1);
@@ -272,6 +274,8 @@ static void it_takes_max_bytes_and_no_more(void **state)
 	assert_non_null(run_dir_store(p->d, "d", bytes, 100, &p->e));
 	assert_int_equal(run_dir_file(p->d, "e", &path, &p->e), -1);
 	assert_int_equal(p->e.code, ERR_LIMIT);
+	assert_int_equal(io_write_all(fd, bytes, 100), 0);
+	assert_int_equal(run_dir_left(p->d), 0); /* a writer that took more than was left */
 	close(fd);
 }
 
