@@ -1,6 +1,7 @@
 #include "job/job.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -66,7 +67,7 @@ static void resolve_paths(struct setter *s)
 			setter_fail(s, &o, NULL, NULL, "out of memory");
 			break;
 		}
-		strcat(strcat(strcpy(full, cwd), strcmp(cwd, "/") ? "/" : ""), *at);
+		snprintf(full, n, "%s/%s", strcmp(cwd, "/") ? cwd : "", *at);
 		*at = full;
 	}
 	free(cwd);

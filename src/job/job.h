@@ -16,79 +16,93 @@
 #include "base/error.h"
 
 enum job_action { ACTION_RUN, ACTION_CHECK, ACTION_HELP, ACTION_VERSION, ACTION_SCHEMA_JOB, ACTION_SCHEMA_EVENTS };
-enum stdin_mode { STDIN_AUTO, STDIN_NONE, STDIN_CONTEXT }; /* auto: cli.md's rules; none: -n; context: `-` or stdin: context */
+enum stdin_mode {
+	STDIN_AUTO,
+	STDIN_NONE,
+	STDIN_CONTEXT
+}; /* auto: cli.md's rules; none: -n; context: `-` or stdin: context */
 
-struct job_pair { const char *name, *value; };
+struct job_pair {
+	const char *name, *value;
+};
 
 struct job {
 	struct arena arena;
 	enum job_action action;
-	const char *job_file;          /* as given, or NULL */
+	const char *job_file; /* as given, or NULL */
 	const char *name;
 
 	/* model */
 	const char *provider, *model, *base_url;
 	bool base_url_given;
-	int64_t max_output_tokens;     /* 0 = not set by the user */
+	int64_t max_output_tokens;                       /* 0 = not set by the user */
 	const char *thinking_json, *effort, *extra_json; /* NULL = not set */
-	const char *const *betas;      /* NULL terminated, never NULL */
-	const char *api_key_env;       /* variable's name, default by provider */
-	const char *api_key_file;      /* resolved path or NULL */
-	struct job_pair *headers; size_t nheaders;
+	const char *const *betas;                        /* NULL terminated, never NULL */
+	const char *api_key_env;                         /* variable's name, default by provider */
+	const char *api_key_file;                        /* resolved path or NULL */
+	struct job_pair *headers;
+	size_t nheaders;
 	int64_t max_retries, max_retry_wait_ms;
 	int64_t connect_ms, first_byte_ms, idle_ms, progress_ms; /* watchdogs, 0 = off */
 
 	/* texts */
-	const char *system;            /* NULL = built in, "" = none */
-	const char *system_append;     /* NULL or text */
-	const char *prompt;            /* NULL = from stdin */
-	bool prompt_from_option;       /* -p: stdin may add context */
+	const char *system;        /* NULL = built in, "" = none */
+	const char *system_append; /* NULL or text */
+	const char *prompt;        /* NULL = from stdin */
+	bool prompt_from_option;   /* -p: stdin may add context */
 	enum stdin_mode stdin_mode;
 
 	/* workspace and tools */
-	const char *workspace;         /* as given; resolved by run/ */
+	const char *workspace; /* as given; resolved by run/ */
 	const char *const *add_dirs;
-	struct job_pair *env; size_t nenv;
-	const char *const *tools; bool tools_explicit;
+	struct job_pair *env;
+	size_t nenv;
+	const char *const *tools;
+	bool tools_explicit;
 	int64_t tool_concurrency, tool_max_spill;
 	const char *const *env_keep;
-	const char *permission_mode;   /* "default", "acceptEdits", "bypassPermissions" */
+	const char *permission_mode; /* "default", "acceptEdits", "bypassPermissions" */
 	const char *const *allow, *const *deny;
 
 	/* limits; 0 = none unless said otherwise */
-	int64_t max_turns;             /* always >= 1 */
+	int64_t max_turns; /* always >= 1 */
 	int64_t token_budget, max_requests, max_tool_calls, wall_time_ms;
 	int64_t max_cost_nano_usd;
 	int64_t stdin_bytes, run_dir_bytes;
 
 	/* output */
-	const char *output_format;     /* "stream-json", "json", "text" */
-	bool output_format_known;      /* an error after this point can write a result in that format */
+	const char *output_format; /* "stream-json", "json", "text" */
+	bool output_format_known;  /* an error after this point can write a result in that format */
 	bool partial;
 	const char *events_path, *replay_path, *run_dir; /* resolved from the start directory; NULL = none */
 	bool quiet, verbose;
 };
 
-/* All errors of one parse, in order, each one line "job.yaml:12:5: limits.max_turn: unknown key (did you mean max_turns?)". */
-struct job_errors { struct buf text; int n; };
+/* All errors of one parse, in order, each one line "job.yaml:12:5: limits.max_turn: unknown key (did you mean
+ * max_turns?)". */
+struct job_errors {
+	struct buf text;
+	int n;
+};
 
 /* Reads argv and, if named, the job file, in the precedence option > QUERN_* > job file > vendor variables > default.
- * environ-like `envp` is only read. 0, or -1 with at least one line in *errs; *job is usable by job_release in both cases,
- * and job->output_format is set as well as it could be told. Never touches stdin, never writes. errs is initialised here;
- * the caller releases errs->text. --help, --version and --print-schema win over errors and read no job file.
- * A list option replaces the job's list; env and headers are merged name by name. */
+ * environ-like `envp` is only read. 0, or -1 with at least one line in *errs; *job is usable by job_release in both
+ * cases, and job->output_format is set as well as it could be told. Never touches stdin, never writes. errs is
+ * initialised here; the caller releases errs->text. --help, --version and --print-schema win over errors and read no
+ * job file. A list option replaces the job's list; env and headers are merged name by name. */
 int job_parse(struct job *job, int argc, char *const argv[], const char *const *envp, struct job_errors *errs);
 void job_release(struct job *job);
 
-/* Finds the task text by the rules of the man page (fd 0), the same bytes by whichever way it came: one leading BOM and all
- * trailing line feeds are cut, nothing else. stdin beside a prompt follows it as "\n\n<stdin>\n" TEXT "\n</stdin>" and adds
- * nothing if it is empty. `task` gets the text of the first user message. Waits for a pipe with one line on stderr after
- * 3 s, at most until the monotonic deadline. -1 with *e (exit 2). The reactor it waits with is its own: signals that the
- * caller has blocked are not seen until it returns. */
+/* Finds the task text by the rules of the man page (fd 0), the same bytes by whichever way it came: one leading BOM and
+ * all trailing line feeds are cut, nothing else. stdin beside a prompt follows it as "\n\n<stdin>\n" TEXT "\n</stdin>"
+ * and adds nothing if it is empty. `task` gets the text of the first user message. Waits for a pipe with one line on
+ * stderr after 3 s, at most until the monotonic deadline. -1 with *e (exit 2). The reactor it waits with is its own:
+ * signals that the caller has blocked are not seen until it returns. */
 int job_read_task(const struct job *job, int64_t deadline, struct buf *task, struct error *e);
 
 /* --help without the exit-code table; --print-schema job; what --check prints: the job as understood, in full and as
- * YAML that can be run again (values that may be secret are left out; lines that a caller adds should begin with '#'). */
+ * YAML that can be run again (values that may be secret are left out; lines that a caller adds should begin with '#').
+ */
 void job_print_help(struct buf *out);
 void job_print_schema(struct buf *out);
 void job_print_check(const struct job *job, struct buf *out);

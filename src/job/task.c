@@ -81,10 +81,10 @@ static void on_silent_socket(void *ctx)
 {
 	struct intake *in = ctx;
 
-	error_set(
-	        in->e, ERR_INPUT,
-	        "stdin is a socket and nothing came from it for %d s: -n leaves it alone, - waits for it all the same",
-	        SOCKET_FIRST_BYTE_MS / 1000);
+	error_set(in->e, ERR_INPUT,
+	          "stdin is a socket and nothing came from it for %d s: -n leaves it alone, '-' waits for it all the "
+	          "same",
+	          SOCKET_FIRST_BYTE_MS / 1000);
 	give_up(in);
 }
 
@@ -200,9 +200,9 @@ static enum stdin_use stdin_use(const struct job *job, struct error *e)
 	if (S_ISSOCK(st.st_mode))
 		return USE_SOCKET;
 	if (S_ISREG(st.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) > 0) {
-		error_set(
-		        e, ERR_INPUT,
-		        "stdin is a file that something else has begun to read: -n leaves it alone, - reads the rest");
+		error_set(e, ERR_INPUT,
+		          "stdin is a file that something else has begun to read: -n leaves it alone, '-' reads the "
+		          "rest");
 		return USE_FAILED;
 	}
 	return S_ISREG(st.st_mode) ? USE_FILE : USE_PIPE;

@@ -44,7 +44,7 @@ static inline void try_begin(struct trial *t, const char *words, const char *yam
 		close(fd);
 	}
 	assert_true(strlen(words) < sizeof copy);
-	strcpy(copy, words);
+	snprintf(copy, sizeof copy, "%s", words);
 	for (char *p = copy; p && *words;) {
 		char *bar = strchr(p, '|');
 		if (bar)

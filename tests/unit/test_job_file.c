@@ -153,7 +153,7 @@ static void test_strings_as_written(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
 		snprintf(yaml + strlen(yaml), sizeof yaml - strlen(yaml), "  %s: %s\n", pairs[i][0], pairs[i][1]);
-	strcat(yaml, "  NOTHING:\n  QUOTED: \"no\"\nname: yes\n");
+	snprintf(yaml + strlen(yaml), sizeof yaml - strlen(yaml), "%s", "  NOTHING:\n  QUOTED: \"no\"\nname: yes\n");
 	try_begin(&t, "@", yaml, NULL);
 	assert_string_equal(buf_str(&t.errs.text), "");
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)

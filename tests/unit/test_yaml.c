@@ -1,9 +1,9 @@
 /* The YAML subset: what is refused and where, what is kept, and how it becomes JSON. */
+#include <cmocka.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
 #include <stdint.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,9 @@ static const struct {
 	{ TEXT("a: b\nc: \0"), 2, 4, "a NUL byte is not allowed" },
 	{ TEXT("a: b\nc: \xff"), 2, 4, "invalid leading UTF-8 octet" },
 	{ TEXT("a: b\nc: \x01"), 2, 4, "control characters are not allowed" },
-	{ TEXT("\xff\xfe" "a"), 1, 1, "invalid leading UTF-8 octet" },
+	{ TEXT("\xff\xfe"
+	       "a"),
+	  1, 1, "invalid leading UTF-8 octet" },
 	{ TEXT("a: [b"), 2, 1, "did not find expected ',' or ']' (while parsing a flow sequence)" },
 };
 
@@ -104,7 +106,8 @@ static void test_many_keys(void **state)
 
 static void test_tree(void **state)
 {
-	static const char text[] = "\xEF\xBB\xBF" "a: {b: 'x', c: [1, 2]}\nd: |\n  two\n  lines\ne:\n";
+	static const char text[] = "\xEF\xBB\xBF"
+	                           "a: {b: 'x', c: [1, 2]}\nd: |\n  two\n  lines\ne:\n";
 	struct arena a = ARENA_INIT;
 	struct yaml_node *root;
 	struct error e = ERROR_INIT;
@@ -134,14 +137,34 @@ static void test_tree(void **state)
 static const struct {
 	const char *yaml, *json; /* json NULL: an error */
 } typed[] = {
-	{ "yes", "\"yes\"" },	  { "true", "true" },	      { "False", "false" },   { "~", "null" },
-	{ "{a: }", "{\"a\":null}" }, { "12", "12" },	      { "+12", "12" },	      { "-012", "-12" },
-	{ "00", "0" },		  { "0x1F", "31" },	      { "0o17", "15" },	      { "017", "17" },
-	{ "1.50", "1.50" },	  { "1.", "1.0" },	      { ".5", "0.5" },	      { "-.5e+3", "-0.5e3" },
-	{ "1e-3", "1e-3" },	  { "12345678901234567890", "12345678901234567890" }, { "1_000", "\"1_000\"" },
-	{ "'12'", "\"12\"" },	  { "12:30", "\"12:30\"" },   { ".", "\".\"" },	      { "e5", "\"e5\"" },
-	  { ".inf", NULL },	      { "-.INF", NULL },      { ".nan", NULL },
-	{ "0xFFFFFFFFFFFFFFFFF", NULL }, { "[a, {b: [1]}]", "[\"a\",{\"b\":[1]}]" },
+	{ "yes", "\"yes\"" },
+	{ "true", "true" },
+	{ "False", "false" },
+	{ "~", "null" },
+	{ "{a: }", "{\"a\":null}" },
+	{ "12", "12" },
+	{ "+12", "12" },
+	{ "-012", "-12" },
+	{ "00", "0" },
+	{ "0x1F", "31" },
+	{ "0o17", "15" },
+	{ "017", "17" },
+	{ "1.50", "1.50" },
+	{ "1.", "1.0" },
+	{ ".5", "0.5" },
+	{ "-.5e+3", "-0.5e3" },
+	{ "1e-3", "1e-3" },
+	{ "12345678901234567890", "12345678901234567890" },
+	{ "1_000", "\"1_000\"" },
+	{ "'12'", "\"12\"" },
+	{ "12:30", "\"12:30\"" },
+	{ ".", "\".\"" },
+	{ "e5", "\"e5\"" },
+	{ ".inf", NULL },
+	{ "-.INF", NULL },
+	{ ".nan", NULL },
+	{ "0xFFFFFFFFFFFFFFFFF", NULL },
+	{ "[a, {b: [1]}]", "[\"a\",{\"b\":[1]}]" },
 };
 
 static void test_json(void **state)
@@ -170,7 +193,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused), cmocka_unit_test(test_limits), cmocka_unit_test(test_many_keys),
-		cmocka_unit_test(test_tree),	cmocka_unit_test(test_json),
+		cmocka_unit_test(test_tree),    cmocka_unit_test(test_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
