@@ -2,6 +2,11 @@
  * The events: what a consumer of the stream reads. event.c makes the lines, out.c is the only
  * writer of stdout. One event is one line is one write; the result is last on every way out.
  * Formats: stream-json (every line), json (the result object alone), text (the answer alone).
+ *
+ * A line that would exceed max_line is made to fit: its longest strings lose their ends. What it was goes whole into the
+ * run directory, named by a member beside it: `result_file` (the answer as plain text) if cutting the result text was
+ * enough, else `quern_file` (the line as it would have been: a reader takes that in place of the line). null says that
+ * it could not be stored. Embedded blocks are otherwise the bytes of the request, line breaks between tokens excepted.
  */
 #ifndef QUERN_RECORD_EVENT_H
 #define QUERN_RECORD_EVENT_H
@@ -63,7 +68,7 @@ struct event_user {
 	const struct block *block;
 	const char *structured;             /* tool_use_result, raw JSON object or NULL */
 	bool synthetic;                     /* text of the program */
-	const char *file;                   /* path in the run directory that the result names, or NULL */
+	const char *file;                   /* path in the run directory that the result names, or NULL: `quern_output_file` */
 };
 struct event_retry { int attempt, max_retries; int64_t delay_ms; int error_status; /* 0 = null */ const char *category; const char *text; };
 struct event_denied { const char *tool_name, *tool_use_id, *reason_type, *message; };
