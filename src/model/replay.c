@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json_out.h"
+#include "base/log.h"
 #include "model/answer.h"
 #include "model/tape.h"
 
@@ -382,10 +383,22 @@ static void replay_pause(struct model *m, bool on)
 		arm(a, 0);
 }
 
+static const struct model_ops replay_ops;
+
+size_t replay_unused(const struct model *m)
+{
+	const struct replay *r = (const struct replay *)m;
+
+	return m->ops == &replay_ops ? tape_plays(&r->tape) - r->place.play : 0;
+}
+
 static void replay_free(struct model *m)
 {
 	struct replay *r = (struct replay *)m;
+	size_t unused = replay_unused(m);
 
+	if (unused && r->place.play)
+		log_verbose("answers left on the tape '%s': %zu", r->path, unused);
 	replay_cancel(m);
 	tape_release(&r->tape);
 	free(r->path);
@@ -430,10 +443,3 @@ const struct wire replay_wire = {
 	.needs_key = false,
 	.open = replay_open,
 };
-
-size_t replay_unused(const struct model *m)
-{
-	const struct replay *r = (const struct replay *)m;
-
-	return m->ops == &replay_ops ? tape_plays(&r->tape) - r->place.play : 0;
-}
