@@ -82,7 +82,7 @@ static void on_silent_socket(void *ctx)
 	struct intake *in = ctx;
 
 	error_set(in->e, ERR_INPUT,
-	          "stdin is a socket and nothing came from it for %d s: -n leaves it alone, '-' waits for it all the "
+	          "stdin is a socket and nothing came from it for %d s: -n leaves it alone, - waits for it all the "
 	          "same",
 	          SOCKET_FIRST_BYTE_MS / 1000);
 	give_up(in);

@@ -101,7 +101,7 @@ static const struct {
 	{ "-p|do it|--set|limits.stdin_bytes=4", NULL, FEED_PIPE, "ab\ncd", NULL,
 	  "stdin goes on past byte offset 4: the limit is limits.stdin_bytes" },
 	{ "-p|do it", NULL, FEED_FILE_MIDDLE, "ab\ncd", NULL,
-	  "stdin is a file that something else has begun to read: -n leaves it alone, '-' reads the rest" },
+	  "stdin is a file that something else has begun to read: -n leaves it alone, - reads the rest" },
 	{ "-q", NULL, FEED_PIPE, " \n\t\n", NULL, "the task on stdin is empty" },
 	{ "-q", NULL, FEED_NULL, "", NULL, "the task on stdin is empty" },
 	{ "-q", NULL, FEED_FILE, "ab\xC3", NULL, "stdin: invalid UTF-8 at byte offset 2" },
