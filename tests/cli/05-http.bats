@@ -193,7 +193,7 @@ make_tls() {
 
 @test "a base URL that is none is exit 2" {
 	BASE='' q -p hi --base-url 'ftp://127.0.0.1/'
-	exits 2
+	is "$rc" 2
 	BASE='' q -p hi --base-url 'not a url'
-	exits 2
+	is "$rc" 2
 }

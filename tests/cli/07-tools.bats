@@ -46,7 +46,8 @@ two_calls() { jq -cn --argjson a "$1" --argjson b "$2" '{content: [$a, $b]}'; }
 }
 
 @test "duplicate keys in a call's input are refused" {
-	serve "$(script '{"tool_use":{"name":"Bash","input":{},"raw":"{\"command\":\"true\",\"command\":\"echo x >ran\"}"}}' "$(say end)")"
+	# The call goes back as it came, which the server would take for a fault of ours.
+	NO_CHECK=--no-check serve "$(script '{"tool_use":{"name":"Bash","input":{},"raw":"{\"command\":\"true\",\"command\":\"echo x >ran\"}"}}' "$(say end)")"
 	q -p go --allowedTools Bash
 	exits 0
 	is "$(result_is_error 2)" true
@@ -167,7 +168,10 @@ two_calls() { jq -cn --argjson a "$1" --argjson b "$2" '{content: [$a, $b]}'; }
 	q -p go --allowedTools Bash
 	exits 0
 	[ "$(result_text 2 | wc -c)" -lt 40000 ]
-	is "$(result_text 2 | head -n 1)" 1
+	has "$(result_text 2)" "
+1
+2
+"
 	has "$(result_text 2)" 20000
 	f=$(find "$T/state" -type f | head -n 1)
 	[ -n "$f" ]
