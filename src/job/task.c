@@ -201,7 +201,7 @@ static enum stdin_use stdin_use(const struct job *job, struct error *e)
 		return USE_SOCKET;
 	if (S_ISREG(st.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) > 0) {
 		error_set(e, ERR_INPUT,
-		          "stdin is a file that something else has begun to read: -n leaves it alone, '-' reads the "
+		          "stdin is a file that something else has begun to read: -n leaves it alone, - reads the "
 		          "rest");
 		return USE_FAILED;
 	}
