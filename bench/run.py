@@ -40,7 +40,7 @@ class Bench:
         shutil.copy(os.path.join(self.build, "quern"), self.quern)
         subprocess.run(["strip", self.quern], check=True)
         self.env = {k: v for k, v in os.environ.items()
-                    if not k.startswith(("ANTHROPIC_", "QUERN_", "MAKE")) and not k.lower().endswith("_proxy")}
+                    if not k.startswith(("ANTHROPIC_", "QUERN_", "MAKE", "SSL_CERT_", "CURL_CA_")) and not k.lower().endswith("_proxy")}
         self.env.update(HOME=self.dir, XDG_STATE_HOME=self.dir, TMPDIR=self.dir)
         self.work = os.path.join(self.dir, "work")
         os.mkdir(self.work)

@@ -30,7 +30,7 @@ setup() {
 	local v
 	for v in $(compgen -e); do
 		case $v in
-		ANTHROPIC_* | OPENAI_* | *_proxy | *_PROXY | GIT_* | EDITOR | VISUAL | PAGER) unset "$v" ;;
+		ANTHROPIC_* | OPENAI_* | SSL_CERT_* | CURL_CA_BUNDLE | *_proxy | *_PROXY | GIT_* | EDITOR | VISUAL | PAGER) unset "$v" ;;
 		QUERN | QUERN_SRC | QUERN_BUILD | QUERN_SANITIZED) ;;
 		QUERN_*) unset "$v" ;;
 		esac
