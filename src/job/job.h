@@ -20,7 +20,9 @@ enum stdin_mode {
 	STDIN_AUTO,
 	STDIN_NONE,
 	STDIN_CONTEXT
-}; /* auto: cli.md's rules; none: -n; context: `-` or stdin: context */
+}; /* auto: the rules of the man page; none: -n; context: `-` or stdin: context */
+
+struct reactor;
 
 struct job_pair {
 	const char *name, *value;
@@ -93,12 +95,19 @@ struct job_errors {
 int job_parse(struct job *job, int argc, char *const argv[], const char *const *envp, struct job_errors *errs);
 void job_release(struct job *job);
 
+/* How long to wait for stdin: through the run's reactor, until the deadline (monotonic ms) or until *stop, which a
+ * signal's callback sets, is no longer zero. */
+struct task_wait {
+	struct reactor *reactor;
+	const int *stop;
+	int64_t deadline;
+};
+
 /* Finds the task text by the rules of the man page (fd 0), the same bytes by whichever way it came: one leading BOM and
  * all trailing line feeds are cut, nothing else. stdin beside a prompt follows it as "\n\n<stdin>\n" TEXT "\n</stdin>"
  * and adds nothing if it is empty. `task` gets the text of the first user message. Waits for a pipe with one line on
- * stderr after 3 s, at most until the monotonic deadline. -1 with *e (exit 2). The reactor it waits with is its own:
- * signals that the caller has blocked are not seen until it returns. */
-int job_read_task(const struct job *job, int64_t deadline, struct buf *task, struct error *e);
+ * stderr after 3 s. -1 with *e (exit 2; ERR_GONE: a signal came). */
+int job_read_task(const struct job *job, const struct task_wait *wait, struct buf *task, struct error *e);
 
 /* --help without the exit-code table; --print-schema job; what --check prints: the job as understood, in full and as
  * YAML that can be run again (values that may be secret are left out; lines that a caller adds should begin with '#').

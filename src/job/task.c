@@ -1,7 +1,4 @@
-/*
- * Where the task's text comes from. The run has not begun when it is read: a reactor of its own waits for
- * stdin here and is gone before the first request, so that nothing of it lives on.
- */
+/* Where the task's text comes from. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -24,6 +21,7 @@
 /* One reading of stdin to its end. */
 struct intake {
 	struct reactor *reactor;
+	const int *stop; /* becomes non-zero when a signal ends the run */
 	struct buf *into;
 	size_t max;
 	const char *note; /* said once if the end has not come after a while */
@@ -101,26 +99,31 @@ static int wait_for_end(struct intake *in, int64_t deadline)
 		int n = reactor_wait(in->reactor, deadline, in->e);
 		if (n < 0)
 			return -1;
+		if (*in->stop)
+			return error_set(in->e, ERR_GONE, "ended by signal %d while stdin was read", *in->stop);
 		if (!n && clock_mono_ms() >= deadline)
 			return error_set(in->e, ERR_INPUT, "the wall time ended while stdin was read");
 	}
 	return in->failed ? -1 : 0;
 }
 
-static int read_stdin(const struct job *job, const char *note, bool socket, int64_t deadline, struct buf *into,
-                      struct error *e)
+static int read_stdin(const struct task_wait *wait, const struct job *job, const char *note, bool socket,
+                      struct buf *into, struct error *e)
 {
-	struct intake in = { .into = into, .max = (size_t)job->stdin_bytes, .note = note, .socket = socket, .e = e };
+	struct intake in = { .reactor = wait->reactor,
+		             .stop = wait->stop,
+		             .into = into,
+		             .max = (size_t)job->stdin_bytes,
+		             .note = note,
+		             .socket = socket,
+		             .e = e };
 
 	in.note_timer = (struct reactor_timer){ .fn = on_note, .ctx = &in };
 	in.first_timer = (struct reactor_timer){ .fn = on_silent_socket, .ctx = &in };
-	in.reactor = reactor_open(e);
-	if (!in.reactor)
-		return -1;
-	int rc = wait_for_end(&in, deadline);
+	int rc = wait_for_end(&in, wait->deadline);
 	reactor_timer_cancel(in.reactor, &in.note_timer);
 	reactor_timer_cancel(in.reactor, &in.first_timer);
-	reactor_free(in.reactor);
+	reactor_fd_remove(in.reactor, STDIN_FILENO);
 	return rc;
 }
 
@@ -156,7 +159,7 @@ static bool is_blank(const char *text, size_t n)
 	return true;
 }
 
-static int task_from_stdin(const struct job *job, int64_t deadline, struct buf *task, struct error *e)
+static int task_from_stdin(const struct job *job, const struct task_wait *wait, struct buf *task, struct error *e)
 {
 	struct buf all;
 	int rc = -1;
@@ -168,8 +171,8 @@ static int task_from_stdin(const struct job *job, int64_t deadline, struct buf *
 		return error_set(e, ERR_INPUT,
 		                 USAGE " (no task: give it by -p TEXT, on stdin, or as prompt: in the job)");
 	buf_init(&all, (size_t)job->stdin_bytes);
-	if (!read_stdin(job, "waiting for the task on stdin (-p TEXT gives it on the command line)", false, deadline,
-	                &all, e) &&
+	if (!read_stdin(wait, job, "waiting for the task on stdin (-p TEXT gives it on the command line)", false, &all,
+	                e) &&
 	    !check_bytes(&all, e)) {
 		size_t n = all.len;
 		const char *text = trim(buf_str(&all), &n);
@@ -208,13 +211,14 @@ static enum stdin_use stdin_use(const struct job *job, struct error *e)
 	return S_ISREG(st.st_mode) ? USE_FILE : USE_PIPE;
 }
 
-static int add_context(const struct job *job, bool socket, int64_t deadline, struct buf *task, struct error *e)
+static int add_context(const struct job *job, bool socket, const struct task_wait *wait, struct buf *task,
+                       struct error *e)
 {
 	struct buf all;
 	int rc = -1;
 
 	buf_init(&all, (size_t)job->stdin_bytes);
-	if (!read_stdin(job, "waiting for stdin to end (-n leaves it alone)", socket, deadline, &all, e) &&
+	if (!read_stdin(wait, job, "waiting for stdin to end (-n leaves it alone)", socket, &all, e) &&
 	    !check_bytes(&all, e)) {
 		size_t n = all.len;
 		const char *text = trim(buf_str(&all), &n);
@@ -229,10 +233,10 @@ static int add_context(const struct job *job, bool socket, int64_t deadline, str
 	return rc;
 }
 
-int job_read_task(const struct job *job, int64_t deadline, struct buf *task, struct error *e)
+int job_read_task(const struct job *job, const struct task_wait *wait, struct buf *task, struct error *e)
 {
 	if (!job->prompt)
-		return task_from_stdin(job, deadline, task, e);
+		return task_from_stdin(job, wait, task, e);
 	size_t n = strlen(job->prompt);
 	const char *text = trim(job->prompt, &n);
 	if (is_blank(text, n))
@@ -243,5 +247,5 @@ int job_read_task(const struct job *job, int64_t deadline, struct buf *task, str
 		return -1;
 	if (use == USE_NOT)
 		return buf_check(task, "the task", e);
-	return add_context(job, use == USE_SOCKET, deadline, task, e);
+	return add_context(job, use == USE_SOCKET, wait, task, e);
 }

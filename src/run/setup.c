@@ -66,7 +66,8 @@ int world_check_bypass(const struct world *w, struct error *e)
 static int make_task(struct world *w, struct error *e)
 {
 	struct buf task = BUF_INIT(BUF_HUGE);
-	int rc = job_read_task(w->job, w->deadline, &task, e);
+	const struct task_wait wait = { w->reactor, &w->signo, w->deadline };
+	int rc = job_read_task(w->job, &wait, &task, e);
 
 	if (!rc) {
 		struct block *b = block_new_text(buf_str(&task), task.len);

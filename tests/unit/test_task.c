@@ -10,6 +10,17 @@
 
 enum feed { FEED_PIPE, FEED_FILE, FEED_FILE_MIDDLE, FEED_SOCKET, FEED_NULL, FEED_CLOSED };
 
+static int read_task(const struct job *job, int64_t deadline, struct buf *task, struct error *e)
+{
+	int stop = 0;
+	struct task_wait wait = { reactor_open(e), &stop, deadline };
+
+	assert_non_null(wait.reactor);
+	int rc = job_read_task(job, &wait, task, e);
+	reactor_free(wait.reactor);
+	return rc;
+}
+
 static int file_with(const char *text, size_t n)
 {
 	char name[] = "/tmp/quern-test-task-XXXXXX";
@@ -119,7 +130,7 @@ static void run_row(size_t i)
 	try_begin(&t, rows[i].words, rows[i].yaml, NULL);
 	if (t.rc)
 		fail_msg("row %zu: %s", i, buf_str(&t.errs.text));
-	int rc = job_read_task(&t.job, clock_mono_ms() + 5000, &task, &e);
+	int rc = read_task(&t.job, clock_mono_ms() + 5000, &task, &e);
 	if (rc != (rows[i].task ? 0 : -1))
 		fail_msg("row %zu: %d %s", i, rc, e.msg);
 	if (rows[i].task)
@@ -146,7 +157,7 @@ static void test_nul_has_its_offset(void **state)
 	(void)state;
 	feed(FEED_PIPE, "do\0it", 5);
 	try_begin(&t, "-q", NULL, NULL);
-	assert_int_equal(job_read_task(&t.job, CLOCK_NEVER, &task, &e), -1);
+	assert_int_equal(read_task(&t.job, CLOCK_NEVER, &task, &e), -1);
 	assert_string_equal(e.msg, "stdin: NUL byte at byte offset 2");
 	buf_release(&task);
 	try_end(&t);
@@ -166,7 +177,7 @@ static void test_deadline(void **state)
 	assert_int_equal(dup2(fds[0], 0), 0);
 	try_begin(&t, "-p|x", NULL, NULL);
 	int64_t begin = clock_mono_ms();
-	assert_int_equal(job_read_task(&t.job, begin + 50, &task, &e), -1);
+	assert_int_equal(read_task(&t.job, begin + 50, &task, &e), -1);
 	assert_string_equal(e.msg, "the wall time ended while stdin was read");
 	assert_true(clock_mono_ms() - begin >= 50);
 	close(fds[0]);
@@ -208,7 +219,7 @@ static int read_late(bool socket, unsigned ms, struct buf *task, struct buf *sai
 	dup2(err, 2);
 	log_set_level(LOG_NORMAL);
 	try_begin(&t, "-p|x", NULL, NULL);
-	int rc = job_read_task(&t.job, CLOCK_NEVER, task, e);
+	int rc = read_task(&t.job, CLOCK_NEVER, task, e);
 	dup2(old, 2);
 	close(old);
 	pthread_join(thread, NULL);
