@@ -22,7 +22,8 @@ struct http;
 
 struct http_request {
 	const char *url;
-	const char *const *headers; /* "Name: value", NULL terminated; copied, and overwritten when the request is over */
+	const char *const
+	        *headers; /* "Name: value", NULL terminated; copied, and overwritten when the request is over */
 	size_t body_length;
 };
 
@@ -31,7 +32,7 @@ struct http_request {
 struct http_done {
 	enum model_failure failure;
 	enum model_net net;
-	const char *message;        /* one line, set with a failure */
+	const char *message; /* one line, set with a failure */
 };
 
 struct http_handler {

@@ -22,10 +22,10 @@ enum model_kind { MODEL_MAIN, MODEL_COMPACT, MODEL_SUMMARY };
 
 /* One-time repairs of a request that the server refused: what to leave out from now on. */
 enum model_without {
-	WITHOUT_THINKING = 1,       /* the thinking key */
-	WITHOUT_THINKING_BLOCKS = 2,/* all thinking in history */
-	WITHOUT_EFFORT = 4,         /* output_config */
-	WITHOUT_EXTRA = 8,          /* the job's model.extra */
+	WITHOUT_THINKING = 1,        /* the thinking key */
+	WITHOUT_THINKING_BLOCKS = 2, /* all thinking in history */
+	WITHOUT_EFFORT = 4,          /* output_config */
+	WITHOUT_EXTRA = 8,           /* the job's model.extra */
 	WITHOUT_CACHE_MARKS = 16,
 	WITHOUT_BETAS = 32
 };
@@ -34,46 +34,47 @@ struct model_request {
 	enum model_kind kind;
 	const char *model;
 	int64_t max_tokens;
-	const char *system;         /* NULL = none */
-	const char *tools_json;     /* "[...]", NULL = none; the same bytes all through a run */
+	const char *system;             /* NULL = none */
+	const char *tools_json;         /* "[...]", NULL = none; the same bytes all through a run */
 	const struct history *messages; /* must stay unchanged until the attempt ends */
-	const char *thinking_json;  /* the job's thinking object, NULL = leave out */
-	const char *effort;         /* NULL = leave out */
-	const char *extra_json;     /* object whose members are added to the body, NULL = none */
-	unsigned without;           /* enum model_without */
-	int turn;                   /* 1-based, for messages only */
+	const char *thinking_json;      /* the job's thinking object, NULL = leave out */
+	const char *effort;             /* NULL = leave out */
+	const char *extra_json;         /* object whose members are added to the body, NULL = none */
+	unsigned without;               /* enum model_without */
+	int turn;                       /* 1-based, for messages only */
 };
 
 enum model_failure {
 	MODEL_FINE = 0,
-	MODEL_HTTP,       /* an answer with a status that is no success; status, error_type, message are set */
-	MODEL_NETWORK,    /* no answer or a broken transport before any stream content */
-	MODEL_STREAM_CUT, /* the stream ended without a stop_reason */
-	MODEL_STREAM_ERROR, /* an error event inside a 200 stream; error_type, message are set */
-	MODEL_NOT_STREAM, /* 2xx or 3xx that is no event stream: html, empty, redirect, nonsense status line */
-	MODEL_MISMATCH,   /* a replayed run asked for something the tape does not hold */
-	MODEL_REFUSED_REQUEST /* we could not make the request: bad URL, bad header value, TLS verification; never retried */
+	MODEL_HTTP,           /* an answer with a status that is no success; status, error_type, message are set */
+	MODEL_NETWORK,        /* no answer or a broken transport before any stream content */
+	MODEL_STREAM_CUT,     /* the stream ended without a stop_reason */
+	MODEL_STREAM_ERROR,   /* an error event inside a 200 stream; error_type, message are set */
+	MODEL_NOT_STREAM,     /* 2xx or 3xx that is no event stream: html, empty, redirect, nonsense status line */
+	MODEL_MISMATCH,       /* a replayed run asked for something the tape does not hold */
+	MODEL_REFUSED_REQUEST /* we could not make the request: bad URL, bad header value, TLS verification; never
+	                         retried */
 };
 
 enum model_net { NET_NONE, NET_CONNECT_REFUSED, NET_UNKNOWN_HOST, NET_TLS, NET_DEAD_REUSED, NET_OTHER };
 
 struct model_end {
 	enum model_failure failure;
-	bool complete;              /* a stop_reason and every block's end were seen: the answer stands whatever came after */
-	const char *stop_reason;    /* NULL if none was seen */
+	bool complete; /* a stop_reason and every block's end were seen: the answer stands whatever came after */
+	const char *stop_reason; /* NULL if none was seen */
 	const char *stop_sequence;
-	const char *stop_details;   /* raw JSON or NULL */
-	struct usage usage;         /* last word of the stream; fields not told are -1 */
-	bool had_content;           /* a content block had started: the attempt may have cost money */
-	int http_status;            /* 0 = none */
+	const char *stop_details; /* raw JSON or NULL */
+	struct usage usage;       /* last word of the stream; fields not told are -1 */
+	bool had_content;         /* a content block had started: the attempt may have cost money */
+	int http_status;          /* 0 = none */
 	enum model_net net;
-	const char *error_type;     /* API error type, or NULL */
-	const char *error_code;     /* details.error_code, or NULL */
-	const char *message;        /* one line for people, sanitised; never NULL when failure is set */
-	const char *request_id;     /* or NULL */
-	int64_t retry_after_ms;     /* -1 = none or junk; may be huge */
-	bool retry_after_junk;      /* a value was there that could not be understood or is over 24 h */
-	int should_retry;           /* x-should-retry: 1, 0, -1 = not said */
+	const char *error_type; /* API error type, or NULL */
+	const char *error_code; /* details.error_code, or NULL */
+	const char *message;    /* one line for people, sanitised; never NULL when failure is set */
+	const char *request_id; /* or NULL */
+	int64_t retry_after_ms; /* -1 = none or junk; may be huge */
+	bool retry_after_junk;  /* a value was there that could not be understood or is over 24 h */
+	int should_retry;       /* x-should-retry: 1, 0, -1 = not said */
 };
 
 enum model_event_kind {
@@ -91,14 +92,14 @@ enum model_phase { PHASE_CONNECTED, PHASE_SENT, PHASE_BYTES, PHASE_CONTENT };
 struct model_event {
 	enum model_event_kind kind;
 	enum model_phase phase;
-	const char *json;       /* RAW */
+	const char *json; /* RAW */
 	size_t json_len;
 	const char *message_id; /* MESSAGE_START, never NULL ("" if the server sent none) */
 	const char *model;      /* MESSAGE_START */
 	int index;              /* BLOCK_START, BLOCK: position in the answer's content */
 	enum block_kind block_kind;
 	struct block *block;
-	struct usage usage;     /* MESSAGE_START */
+	struct usage usage; /* MESSAGE_START */
 	struct model_end end;
 };
 
@@ -107,14 +108,14 @@ typedef void (*model_sink)(void *ctx, const struct model_event *ev);
 /* What every wire needs to know. Strings are borrowed for the life of the model. */
 struct model_config {
 	const char *base_url;
-	const char *api_key;          /* NULL = send no auth header */
-	bool bearer;                  /* Authorization: Bearer instead of x-api-key */
-	const char *const *headers;   /* "Name: value", NULL terminated, or NULL */
-	const char *betas;            /* comma separated, or NULL */
-	bool partial;                 /* deliver MODEL_EV_RAW */
-	int64_t connect_timeout_ms;   /* 0 = off; the other watchdogs are the caller's */
-	const char *tape;             /* replay: path of the tape */
-	const char *user_agent;       /* "quern/VERSION" */
+	const char *api_key;        /* NULL = send no auth header */
+	bool bearer;                /* Authorization: Bearer instead of x-api-key */
+	const char *const *headers; /* "Name: value", NULL terminated, or NULL */
+	const char *betas;          /* comma separated, or NULL */
+	bool partial;               /* deliver MODEL_EV_RAW */
+	int64_t connect_timeout_ms; /* 0 = off; the other watchdogs are the caller's */
+	const char *tape;           /* replay: path of the tape */
+	const char *user_agent;     /* "quern/VERSION" */
 };
 
 struct model;
@@ -124,7 +125,8 @@ struct wire {
 	const char *name;             /* "anthropic", "replay" */
 	const char *default_base_url; /* NULL = none */
 	bool needs_key;               /* on its vendor's own host */
-	struct model *(*open)(const struct model_config *cfg, struct reactor *r, model_sink sink, void *ctx, struct error *e);
+	struct model *(*open)(const struct model_config *cfg, struct reactor *r, model_sink sink, void *ctx,
+	                      struct error *e);
 };
 extern const struct wire *const model_wires[]; /* NULL terminated */
 const struct wire *model_wire_find(const char *name);

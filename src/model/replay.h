@@ -1,4 +1,5 @@
-/* The wire without a wire: answers come from a tape (model/tape.h), played through the same stream reader as real ones. */
+/* The wire without a wire: answers come from a tape (model/tape.h), played through the same stream reader as real ones.
+ */
 #ifndef QUERN_MODEL_REPLAY_H
 #define QUERN_MODEL_REPLAY_H
 

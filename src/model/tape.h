@@ -1,6 +1,7 @@
 /*
  * A tape: answers written down beforehand, one a request, each with what its request must look like.
- * Its format is described in quern-tape(5); the events of a run are a tape too. Read whole and checked whole before the first request.
+ * Its format is described in quern-tape(5); the events of a run are a tape too. Read whole and checked whole before the
+ * first request.
  *
  * Life cycle: TAPE_INIT -> tape_load or tape_parse -> tape_check, tape_render -> tape_release.
  * All that hangs on a tape lives in its arena.
@@ -41,12 +42,12 @@ struct tape_expect {
 enum tape_block_kind { TAPE_TEXT, TAPE_THINKING, TAPE_TOOL_USE, TAPE_RAW };
 struct tape_block {
 	enum tape_block_kind kind;
-	const char *text;      /* text, thinking */
+	const char *text; /* text, thinking */
 	size_t text_len;
 	const char *signature; /* thinking; NULL = none */
 	const char *id;        /* tool_use; NULL = made from its position on the tape */
 	const char *name;
-	const char *json;      /* tool_use: input; raw: the block */
+	const char *json; /* tool_use: input; raw: the block */
 	size_t json_len;
 };
 
@@ -57,7 +58,9 @@ enum tape_kind {
 	TAPE_NETWORK = 8  /* no answer */
 };
 
-struct tape_header { const char *name, *value; };
+struct tape_header {
+	const char *name, *value;
+};
 
 struct tape_answer {
 	int line;
@@ -65,24 +68,24 @@ struct tape_answer {
 	struct tape_expect expect;
 	struct tape_block *blocks;
 	size_t nblocks;
-	size_t unnamed;                  /* tool_use blocks without an id */
-	const char *body;                /* sse: the stream; status: the body */
+	size_t unnamed;   /* tool_use blocks without an id */
+	const char *body; /* sse: the stream; status: the body */
 	size_t body_len;
 	int64_t status;
 	const char *error_type, *error_code, *error_message; /* status: makes the body */
 	struct tape_header *headers;
 	size_t nheaders;
-	enum model_failure failure;      /* network */
+	enum model_failure failure; /* network */
 	enum model_net net;
 	const char *failure_text;
 	const char *stop_reason, *id, *model;
-	const struct yaml_node *usage;   /* a map of counts, NULL = estimated */
+	const struct yaml_node *usage; /* a map of counts, NULL = estimated */
 	int64_t delay_ms, gap_ms;
-	int64_t cut_after, stall_after;  /* events; -1 = never */
-	int64_t fail_after;              /* events before the error event; -1 = none */
+	int64_t cut_after, stall_after; /* events; -1 = never */
+	int64_t fail_after;             /* events before the error event; -1 = none */
 	const char *fail_type, *fail_message;
-	int64_t chunk;                   /* bytes a feed; 0 = whole events */
-	int64_t repeat;                  /* how often it is played, at least 1 */
+	int64_t chunk;  /* bytes a feed; 0 = whole events */
+	int64_t repeat; /* how often it is played, at least 1 */
 };
 
 struct tape {
@@ -92,7 +95,10 @@ struct tape {
 	size_t n;
 };
 
-#define TAPE_INIT { ARENA_INIT, NULL, NULL, 0 }
+#define TAPE_INIT                                                                                                      \
+	{                                                                                                              \
+		ARENA_INIT, NULL, NULL, 0                                                                              \
+	}
 
 /* 0, or -1 with *e: "PATH:LINE:COLUMN: what is wrong". On failure the tape is empty. */
 int tape_load(struct tape *t, const char *path, struct error *e);
@@ -127,8 +133,8 @@ bool tape_check(const struct tape_expect *x, const struct model_request *req, st
 
 /* Where on the tape a play of an answer stands. */
 struct tape_position {
-	size_t play;      /* 0-based, over the whole tape */
-	size_t call;      /* tool_use ids made before it */
+	size_t play; /* 0-based, over the whole tape */
+	size_t call; /* tool_use ids made before it */
 };
 /* The answer as bytes of an event stream (TAPE_CONTENT, TAPE_SSE) or the body (TAPE_STATUS). */
 int tape_render(const struct tape_answer *ans, const struct tape_position *at, const struct model_request *req,

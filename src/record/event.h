@@ -3,10 +3,11 @@
  * writer of stdout. One event is one line is one write; the result is last on every way out.
  * Formats: stream-json (every line), json (the result object alone), text (the answer alone).
  *
- * A line that would exceed max_line is made to fit: its longest strings lose their ends. What it was goes whole into the
- * run directory, named by a member beside it: `result_file` (the answer as plain text) if cutting the result text was
- * enough, else `quern_file` (the line as it would have been: a reader takes that in place of the line). null says that
- * it could not be stored. Embedded blocks are otherwise the bytes of the request, line breaks between tokens excepted.
+ * A line that would exceed max_line is made to fit: its longest strings lose their ends. What it was goes whole into
+ * the run directory, named by a member beside it: `result_file` (the answer as plain text) if cutting the result text
+ * was enough, else `quern_file` (the line as it would have been: a reader takes that in place of the line). null says
+ * that it could not be stored. Embedded blocks are otherwise the bytes of the request, line breaks between tokens
+ * excepted.
  */
 #ifndef QUERN_RECORD_EVENT_H
 #define QUERN_RECORD_EVENT_H
@@ -39,60 +40,91 @@ enum event_kind {
 
 #define UUID_LEN 36
 
-struct denial { const char *tool_name, *tool_use_id, *tool_input; /* raw JSON */ };
+struct denial {
+	const char *tool_name, *tool_use_id, *tool_input; /* raw JSON */
+};
 
 struct model_usage {
 	const char *model;
-	struct usage usage;       /* everything paid, withdrawn attempts included */
-	int64_t cost_nano_usd;    /* -1 = price not known */
+	struct usage usage;         /* everything paid, withdrawn attempts included */
+	int64_t cost_nano_usd;      /* -1 = price not known */
 	int64_t window, max_output; /* 0 = unknown */
 };
 
-struct limit_line { const char *limit; int64_t max, used, left; bool is_usd; /* then in nano-USD */ };
+struct limit_line {
+	const char *limit;
+	int64_t max, used, left;
+	bool is_usd; /* then in nano-USD */
+};
 
 struct event_init {
 	const char *cwd, *model, *permission_mode, *api_key_source, *provider;
-	const char *const *tools;           /* NULL terminated */
-	const char *const *tools_withheld;  /* "Name: why", NULL terminated, may be NULL */
+	const char *const *tools;          /* NULL terminated */
+	const char *const *tools_withheld; /* "Name: why", NULL terminated, may be NULL */
 };
 struct event_assistant {
 	const char *message_id, *model;
-	const struct block *block;          /* NULL: an answer without any content */
-	const char *text;                   /* instead of block: synthetic text */
+	const struct block *block;               /* NULL: an answer without any content */
+	const char *text;                        /* instead of block: synthetic text */
 	const char *stop_reason, *stop_sequence; /* set on the last line of an accepted answer only */
-	const struct usage *usage;          /* so far; final on the last line */
-	const char *error;                  /* error category, synthetic line only */
+	const struct usage *usage;               /* so far; final on the last line */
+	const char *error;                       /* error category, synthetic line only */
 	bool aborted;
 };
 struct event_user {
 	const struct block *block;
-	const char *structured;             /* tool_use_result, raw JSON object or NULL */
-	bool synthetic;                     /* text of the program */
-	const char *file;                   /* path in the run directory that the result names, or NULL: `quern_output_file` */
+	const char *structured; /* tool_use_result, raw JSON object or NULL */
+	bool synthetic;         /* text of the program */
+	const char *file;       /* path in the run directory that the result names, or NULL: `quern_output_file` */
 };
-struct event_retry { int attempt, max_retries; int64_t delay_ms; int error_status; /* 0 = null */ const char *category; const char *text; };
-struct event_denied { const char *tool_name, *tool_use_id, *reason_type, *message; };
-struct event_transition { const char *reason; int turn; const char *from; int64_t tokens; /* estimate, -1 = null */ };
-struct event_tombstone { const char (*uuids)[UUID_LEN + 1]; size_t n; const char *message_id; const struct usage *usage; };
-struct event_notice { const char *code, *text; };
+struct event_retry {
+	int attempt, max_retries;
+	int64_t delay_ms;
+	int error_status; /* 0 = null */
+	const char *category;
+	const char *text;
+};
+struct event_denied {
+	const char *tool_name, *tool_use_id, *reason_type, *message;
+};
+struct event_transition {
+	const char *reason;
+	int turn;
+	const char *from;
+	int64_t tokens; /* estimate, -1 = null */
+};
+struct event_tombstone {
+	const char (*uuids)[UUID_LEN + 1];
+	size_t n;
+	const char *message_id;
+	const struct usage *usage;
+};
+struct event_notice {
+	const char *code, *text;
+};
 struct event_result {
 	enum terminal_reason reason;
 	bool transient;
-	int exit_code;                      /* of the process; 128+n after a signal */
-	const char *result;                 /* answer text or NULL */
+	int exit_code;      /* of the process; 128+n after a signal */
+	const char *result; /* answer text or NULL */
 	size_t result_len;
-	const char *const *errors; size_t nerrors;
+	const char *const *errors;
+	size_t nerrors;
 	int64_t duration_ms, duration_api_ms;
 	int num_turns;
 	const char *stop_reason;
-	int64_t cost_nano_usd;              /* -1 = unknown: total_cost_usd null */
-	bool cost_lower_bound;              /* a cut attempt whose output count is not known */
-	struct usage usage;                 /* accepted answers */
-	const struct model_usage *models; size_t nmodels;
-	const struct denial *denials; size_t ndenials;
-	const int *transitions;             /* counts by enum continue_reason, [CONT_COUNT] */
-	const struct limit_line *limits; size_t nlimits;
-	const char *const *side_effects; size_t nside_effects; /* "Bash toolu_1", ... */
+	int64_t cost_nano_usd; /* -1 = unknown: total_cost_usd null */
+	bool cost_lower_bound; /* a cut attempt whose output count is not known */
+	struct usage usage;    /* accepted answers */
+	const struct model_usage *models;
+	size_t nmodels;
+	const struct denial *denials;
+	size_t ndenials;
+	const int *transitions; /* counts by enum continue_reason, [CONT_COUNT] */
+	const struct limit_line *limits;
+	size_t nlimits;
+	const char *const *side_effects;
+	size_t nside_effects;               /* "Bash toolu_1", ... */
 	const char *run_dir;                /* NULL if none was kept */
 	int64_t retry_after_ms;             /* -1 = none */
 	int api_error_status;               /* 0 = null */
@@ -101,8 +133,9 @@ struct event_result {
 
 struct event {
 	enum event_kind kind;
-	char uuid[UUID_LEN + 1];            /* filled by recorder_emit */
-	const char *stream_json; size_t stream_len; /* EVENT_STREAM: the raw event */
+	char uuid[UUID_LEN + 1]; /* filled by recorder_emit */
+	const char *stream_json;
+	size_t stream_len; /* EVENT_STREAM: the raw event */
 	union {
 		struct event_init init;
 		struct event_assistant assistant;
@@ -119,16 +152,16 @@ struct event {
 struct recorder_config {
 	enum output_format format;
 	bool partial;
-	const char *session_id;             /* UUID */
+	const char *session_id; /* UUID */
 	const char *version;
-	const char *events_path;            /* every line is appended here too; NULL = no */
-	size_t max_line;                    /* 0 = 1 MiB; what is cut goes whole to the run directory */
-	struct run_dir *run_dir;            /* NULL: lines are cut without a file */
-	void (*mask)(void *ctx, struct buf *line);               /* NULL = no secrets are known */
-	void (*new_uuid)(void *ctx, char out[UUID_LEN + 1]);     /* NULL = random ones */
+	const char *events_path;                   /* every line is appended here too; NULL = no */
+	size_t max_line;                           /* 0 = 1 MiB; what is cut goes whole to the run directory */
+	struct run_dir *run_dir;                   /* NULL: lines are cut without a file */
+	void (*mask)(void *ctx, struct buf *line); /* NULL = no secrets are known */
+	void (*new_uuid)(void *ctx, char out[UUID_LEN + 1]); /* NULL = random ones */
 	void *ctx;
-	struct reactor *reactor;            /* for a stdout that is a pipe or socket */
-	int fd;                             /* 1 */
+	struct reactor *reactor; /* for a stdout that is a pipe or socket */
+	int fd;                  /* 1 */
 };
 
 struct recorder;
@@ -148,8 +181,9 @@ bool recorder_named_file(const struct recorder *r); /* an event named a file in 
 void event_print_schema(struct buf *out);
 /* Plain text on stdout for --help, --version, --print-schema. 0 or -1 with *e. */
 int out_print(const char *text, size_t n, struct error *e);
-/* A zeroed result outside any run, in the given format: complete and written. `reason` is mostly TERM_SETUP_FAILED (then
- * `startup` names the reason, else it is NULL), or an abort while start-up waited for stdin; exit_code is the process's. */
+/* A zeroed result outside any run, in the given format: complete and written. `reason` is mostly TERM_SETUP_FAILED
+ * (then `startup` names the reason, else it is NULL), or an abort while start-up waited for stdin; exit_code is the
+ * process's. */
 int recorder_startup_failure(const struct recorder_config *cfg, enum terminal_reason reason, int exit_code,
                              const char *startup, const char *const *errors, size_t n);
 

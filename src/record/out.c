@@ -186,7 +186,7 @@ static ssize_t put_some(struct out *o, const char *p, size_t n)
 		return send(o->fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (o->way == WAY_POLLED) {
 		struct pollfd pfd = { .fd = o->fd, .events = POLLOUT };
-		int ready = poll(&pfd, 1, 0);
+		int ready = poll(&pfd, 1, 0); /* style: allow wait - a timeout of 0 never waits */
 		if (ready == 0)
 			errno = EAGAIN;
 		if (ready <= 0)

@@ -13,7 +13,7 @@ struct sim_event {
 	char *texts[4];
 	size_t ntexts;
 	struct tool_result result;
-	char *call;   /* tool events: the id */
+	char *call; /* tool events: the id */
 	bool safe;
 };
 
@@ -128,7 +128,8 @@ static void thinking(struct player *p, const char *words, const char *signature)
 	char json[512];
 	struct error e = ERROR_INIT;
 
-	snprintf(json, sizeof json, "{\"type\":\"thinking\",\"thinking\":\"%s\",\"signature\":\"%s\"}", words, signature);
+	snprintf(json, sizeof json, "{\"type\":\"thinking\",\"thinking\":\"%s\",\"signature\":\"%s\"}", words,
+	         signature);
 	add_block(p, block_from_json(json, strlen(json), &e));
 }
 
@@ -234,9 +235,10 @@ static const struct {
 	const char *name;
 	void (*fn)(struct player *p, char *rest);
 } parts[] = {
-	{ "text", part_text },       { "thinking", part_thinking }, { "unsigned", part_unsigned }, { "use", part_use },
-	{ "bad", part_bad },         { "stop", part_stop },         { "usage", part_usage },       { "after", part_after },
-	{ "cut", part_cut },         { "hang", part_hang },         { "http", part_http },         { "stream", part_stream },
+	{ "text", part_text },       { "thinking", part_thinking }, { "unsigned", part_unsigned },
+	{ "use", part_use },         { "bad", part_bad },           { "stop", part_stop },
+	{ "usage", part_usage },     { "after", part_after },       { "cut", part_cut },
+	{ "hang", part_hang },       { "http", part_http },         { "stream", part_stream },
 	{ "refused", part_refused }, { "html", part_html },         { "retry-after", part_retry_after },
 };
 
@@ -304,15 +306,29 @@ static void random_answer(struct sim *s, char *line, size_t max)
 {
 	static const char *const tools[] = { "SafeA", "SafeB", "UnsafeA", "UnsafeB", "Unknown", "Deny", "Fail" };
 	static const char *const endings[] = {
-		"",          "",        "",      "",          "",
-		" | stop max_tokens",   " | stop pause_turn", " | stop model_context_window_exceeded",
-		" | stop refusal",      " | stop odd",        " | cut",
-		" | stream overloaded_error Overloaded",      " | stream invalid_request_error no",
+		"",
+		"",
+		"",
+		"",
+		"",
+		" | stop max_tokens",
+		" | stop pause_turn",
+		" | stop model_context_window_exceeded",
+		" | stop refusal",
+		" | stop odd",
+		" | cut",
+		" | stream overloaded_error Overloaded",
+		" | stream invalid_request_error no",
 	};
-	static const char *const failures[] = { "http 529 overloaded_error Overloaded", "http 500 api_error oops",
-		                                "http 429 rate_limit_error slow | retry-after 2000",
-		                                "http 400 invalid_request_error bad", "refused", "html",
-		                                "http 400 invalid_request_error prompt is too long: 5 tokens > 4 maximum" };
+	static const char *const failures[] = {
+		"http 529 overloaded_error Overloaded",
+		"http 500 api_error oops",
+		"http 429 rate_limit_error slow | retry-after 2000",
+		"http 400 invalid_request_error bad",
+		"refused",
+		"html",
+		"http 400 invalid_request_error prompt is too long: 5 tokens > 4 maximum"
+	};
 	size_t n = 0;
 
 	if (draw(s, 6) == 0) {
@@ -411,7 +427,11 @@ static void see_assistant(struct sim *s, const struct event_assistant *a)
 	}
 	if (b && b->kind == BLOCK_TOOL_USE)
 		remember(s->open_calls, &s->nopen, 256, b->id);
-	add_line(s, "assistant %s %s%s%s", b ? (b->kind == BLOCK_TOOL_USE ? b->name : b->text ? b->text : "-") : "(empty)",
+	add_line(s, "assistant %s %s%s%s",
+	         b ? (b->kind == BLOCK_TOOL_USE ? b->name
+	              : b->text                 ? b->text
+	                                        : "-")
+	           : "(empty)",
 	         b && b->id ? b->id : "", a->stop_reason ? " =" : "", a->stop_reason ? a->stop_reason : "");
 }
 

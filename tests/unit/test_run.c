@@ -49,8 +49,9 @@ static size_t inherited_names(const struct world *w, const char *name)
 static void tools_inherit_no_secret(void **state)
 {
 	char e0[] = "PATH=/bin", e1[] = "ANTHROPIC_API_KEY=sk-0123456789", e2[] = "MY_TOKEN=tok-0123456789",
-	     e3[] = "db_password=hunter2hunter2", e4[] = "https_proxy=http://u:pass@h:1", e5[] = "NPM_TOKEN=npm-0123456789",
-	     e6[] = "TMPDIR=/elsewhere", e7[] = "LANG=C", e8[] = "http_proxy=http://h:1", e9[] = "ODD";
+	     e3[] = "db_password=hunter2hunter2", e4[] = "https_proxy=http://u:pass@h:1",
+	     e5[] = "NPM_TOKEN=npm-0123456789", e6[] = "TMPDIR=/elsewhere", e7[] = "LANG=C",
+	     e8[] = "http_proxy=http://h:1", e9[] = "ODD";
 	char *envp[] = { e0, e1, e2, e3, e4, e5, e6, e7, e8, e9, NULL };
 	const char *keep[] = { "NPM_TOKEN", NULL };
 	struct job_pair set[] = { { "LANG", "de_DE" }, { "NEW_KEY", "given" } };

@@ -33,7 +33,8 @@ static void one_world(uint64_t seed)
 	sim_run(&s, "do it");
 	if (*s.problem)
 		fail_msg("seed %llu: %s (trace: %s)", (unsigned long long)seed, s.problem, s.trace);
-	/* a bound that follows from the limits: each turn at most 1 + escalation + pauses, each request at most 11 attempts */
+	/* a bound that follows from the limits: each turn at most 1 + escalation + pauses, each request at most 11
+	 * attempts */
 	assert_true(s.requests <= (s.cfg.max_turns + 2) * 8 * 11);
 	sim_release(&s);
 }
