@@ -265,14 +265,17 @@ enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped)
 	const struct loop_deps *d = l->deps;
 	struct retry_count count = { 0 };
 	struct attempt at = { 0 };
+	int64_t before = l->account.requests;
 	int retries = 0;
 
 	for (;;) {
 		switch (loop_may_send(l, !l->state.same_turn, stopped)) {
 		case GATE_ABORT:
-			*stopped = l->broken ? TERM_INTERNAL_ERROR
-			           : retries ? TERM_ABORTED_STREAMING
-			                     : TERM_ABORTED_TOOLS;
+			*stopped = TERM_ABORTED_TOOLS;
+			if (l->account.requests > before) /* the wait for the model had begun */
+				*stopped = TERM_ABORTED_STREAMING;
+			if (l->broken)
+				*stopped = TERM_INTERNAL_ERROR;
 			goto stop;
 		case GATE_LIMIT:
 			goto stop;
@@ -302,7 +305,8 @@ enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped)
 			attempt_release(&at);
 			return CALL_FAILED;
 		}
-		tell_retry(l, &at, &dec, ++retries);
+		retries += dec.counted;
+		tell_retry(l, &at, &dec, retries);
 		attempt_release(&at);
 		if (!wait_until(l, d->now(d->ctx) + dec.wait_ms)) {
 			*stopped = l->broken ? TERM_INTERNAL_ERROR : TERM_ABORTED_STREAMING;

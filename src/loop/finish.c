@@ -40,7 +40,11 @@ void loop_emit(struct loop *l, struct event *ev)
 {
 	struct error e = ERROR_INIT;
 
-	if (l->broken || !l->deps->emit(l->deps->ctx, ev, &e))
+	/* once something broke only the result is still tried: it may yet reach the events file, or a stdout that lives
+	 */
+	if (l->broken && ev->kind != EVENT_RESULT)
+		return;
+	if (!l->deps->emit(l->deps->ctx, ev, &e) || l->broken)
 		return;
 	if (e.code == ERR_NOMEM) {
 		l->nomem = true;
@@ -194,16 +198,24 @@ void loop_finish(struct loop *l, enum terminal_reason reason, struct loop_outcom
 {
 	/* memory that ran out once may be there again now: the result must still be written if it can */
 	l->nomem = l->nomem && reason == TERM_INTERNAL_ERROR;
-	*out = (struct loop_outcome){ .reason = reason, .signo = l->signo };
+	*out = (struct loop_outcome){ .reason = reason };
 	out->transient = reason == TERM_MODEL_ERROR && l->failure.transient;
-	if (reason != TERM_ABORTED_STREAMING && reason != TERM_ABORTED_TOOLS)
-		out->signo = 0;
+	if (reason == TERM_ABORTED_STREAMING || reason == TERM_ABORTED_TOOLS)
+		out->signo = l->signo;
 	out->exit_code = out->signo ? 128 + out->signo : terminal_exit_code(reason, out->transient);
 	if (reason != TERM_COMPLETED) {
 		add_default_error(l, reason);
 		show_failure(l, reason);
 	}
 	emit_result(l, out);
+	if (l->broken && reason != TERM_INTERNAL_ERROR) {
+		/* the answer is there but nobody could be told: that is no success */
+		reason = out->reason = TERM_INTERNAL_ERROR;
+		out->transient = false;
+		out->signo = 0;
+		out->exit_code = terminal_exit_code(reason, false);
+		loop_add_error(l, "%s", l->broken_error.msg);
+	}
 	out->broken = l->broken;
 	if (reason != TERM_COMPLETED)
 		error_set(&out->error, ERR_SYS, "%s: %s", terminal_row(reason)->name,

@@ -47,13 +47,13 @@ enum continue_reason {
 	X(TERM_COMPLETED, "completed", 0, "success", "the model is done and nothing objected")                         \
 	X(TERM_INTERNAL_ERROR, "internal_error", 1, SUB_ERROR, "a bug, out of memory, stdout gone, supervisor lost")   \
 	X(TERM_SETUP_FAILED, "turn_setup_failed", 2, SUB_ERROR,                                                        \
-	  "bad options or job, no key, unreadable workspace: nothing was sent")                                        \
+	  "bad options or job, no key, no workspace: nothing was sent")                                                \
 	X(TERM_MAX_TURNS, "max_turns", 10, SUB_TURNS, "the turn limit is reached and the model wants more")            \
 	X(TERM_PROMPT_TOO_LONG, "prompt_too_long", 11, SUB_ERROR, "the API refused the prompt for its length")         \
 	X(TERM_BLOCKING_LIMIT, "blocking_limit", 12, SUB_ERROR,                                                        \
 	  "the prompt cannot fit and compaction is off or failed")                                                     \
 	X(TERM_BUDGET_EXHAUSTED, "budget_exhausted", 13, SUB_BUDGET,                                                   \
-	  "a hard budget (tokens, cost, requests, tool calls) is spent")                                               \
+	  "a budget (tokens, cost, requests, tool calls) is spent")                                                    \
 	X(TERM_MAX_OUTPUT, "max_output_tokens", 14, SUB_ERROR, "the answer was cut and the recoveries are used up")    \
 	X(TERM_RAPID_REFILL, "rapid_refill_breaker", 15, SUB_ERROR,                                                    \
 	  "the window filled up right after compaction, three times")                                                  \
@@ -74,7 +74,7 @@ enum continue_reason {
 	  "wall time or signal while waiting for the model")                                                           \
 	X(TERM_ABORTED_TOOLS, "aborted_tools", 41, SUB_ERROR, "wall time or signal at any other moment")               \
 	X(TERM_REPLAY_MISMATCH, "replay_mismatch", 50, SUB_ERROR,                                                      \
-	  "a replayed run asked for something the tape does not hold")
+	  "a replayed run asked for what the tape does not hold")
 
 enum terminal_reason {
 	TERM_NONE = 0,

@@ -38,13 +38,6 @@ void world_new_id(void *ctx, char out[UUID_LEN + 1])
 	         b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
 }
 
-const char *world_run_dir(void *ctx, struct error *e)
-{
-	struct world *w = ctx;
-
-	return run_dir_path(w->run_dir, e);
-}
-
 void world_mask(void *ctx, struct buf *text)
 {
 	struct world *w = ctx;

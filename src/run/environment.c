@@ -38,8 +38,7 @@ static bool ours(const struct job *job, const char *name, size_t n)
 	static const char *const names[] = { "QUERN_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "TMPDIR",
 		                             NULL };
 
-	return listed(names, name, n) ||
-	       (strlen(job->api_key_env) == n && !strncmp(job->api_key_env, name, n));
+	return listed(names, name, n) || (strlen(job->api_key_env) == n && !strncmp(job->api_key_env, name, n));
 }
 
 /* 1: a tool gets it. 0: it does not. -1: no memory. */

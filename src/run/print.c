@@ -45,10 +45,10 @@ static void print_check(const struct job *job, struct buf *out)
 
 	job_print_check(job, out);
 	if (row)
-		buf_addf(out, "catalog: window %lld tokens, at most %lld output tokens, price known\n",
+		buf_addf(out, "# catalog: window %lld tokens, at most %lld output tokens, price known\n",
 		         (long long)row->window, (long long)row->max_output);
 	else
-		buf_adds(out, "catalog: the model is not in it: price and window are not known\n");
+		buf_adds(out, "# catalog: the model is not in it: price and window are not known\n");
 }
 
 static void (*const printers[])(const struct job *job, struct buf *out) = {

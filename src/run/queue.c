@@ -41,14 +41,18 @@ static struct queued *push(struct world *w, enum loop_event_kind kind)
 	return q;
 }
 
-static const char *keep(struct queued *q, const char *s)
+static const char *keep_n(struct queued *q, const char *s, size_t n)
 {
-	if (!s || q->ntexts == MAX_TEXTS)
-		return NULL;
-	char *copy = strdup(s);
+	char *copy = q->ntexts < MAX_TEXTS ? strndup(s, n) : NULL;
+
 	if (copy)
 		q->texts[q->ntexts++] = copy;
 	return copy;
+}
+
+static const char *keep(struct queued *q, const char *s)
+{
+	return s ? keep_n(q, s, strlen(s)) : NULL;
 }
 
 /* Signs of life are many; only the strongest since the last event matters. */
@@ -87,7 +91,7 @@ void world_on_model(void *ctx, const struct model_event *ev)
 	q->ev.model = *ev;
 	q->ev.model.block = ev->block ? block_ref(ev->block) : NULL;
 	q->ev.model.json = NULL;
-	if (ev->kind == MODEL_EV_RAW && (q->ev.model.json = keep(q, ev->json)) == NULL)
+	if (ev->kind == MODEL_EV_RAW && (q->ev.model.json = keep_n(q, ev->json, ev->json_len)) == NULL)
 		q->ev.model.kind = MODEL_EV_ALIVE;
 	q->ev.model.message_id = keep(q, ev->message_id);
 	q->ev.model.model = keep(q, ev->model);

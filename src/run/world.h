@@ -79,7 +79,6 @@ int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct 
 /* ---- deps.c ---- */
 void world_deps(struct world *w, struct loop_deps *deps);
 void world_new_id(void *ctx, char out[UUID_LEN + 1]);
-const char *world_run_dir(void *ctx, struct error *e);
 void world_mask(void *ctx, struct buf *text);
 
 /* ---- key.c: take the key out of the environment or its file ---- */

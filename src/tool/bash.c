@@ -38,7 +38,8 @@ static int plan(struct call *c, struct tool_result *now, struct error *e)
 	c->spec.envp = c->t->bash_env;
 	c->spec.keep_head = KEEP_BYTES;
 	c->spec.keep_tail = KEEP_BYTES;
-	c->spec.max_spill = c->t->cfg.max_spill;
+	c->spill_room = result_spill_room(c->t);
+	c->spec.max_spill = c->spill_room;
 	c->spec.spill_open = result_spill_open;
 	c->spec.timeout_ms = timeout < MAX_TIMEOUT_MS ? timeout : MAX_TIMEOUT_MS;
 	if (call_arg(c, "bash") < 0 || call_arg(c, "--norc") < 0 || call_arg(c, "--noprofile") < 0 ||

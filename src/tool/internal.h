@@ -127,10 +127,11 @@ struct call {
 	struct buf frame; /* input of a child call */
 	char **argv;      /* owned strings, NULL terminated */
 	size_t argc;
-	int cwd_fd;       /* owned, -1 = none */
-	char base[4096];  /* the real path of cwd_fd */
-	char *only_name;  /* Grep of a single file: its name in base */
-	char *spill_path; /* where the output goes when it is large */
+	int cwd_fd;        /* owned, -1 = none */
+	char base[4096];   /* the real path of cwd_fd */
+	char *only_name;   /* Grep of a single file: its name in base */
+	char *spill_path;  /* where the output goes when it is large */
+	size_t spill_room; /* bytes that the file may hold */
 	int child;
 	tool_done done;
 	void *ctx;
@@ -174,6 +175,7 @@ void result_budget(struct call *c, struct tool_result *out, const char *text, si
 void result_structured(struct toolbox *t, struct tool_result *out, struct buf *json);
 /* spawn.spill_open of a call. */
 int result_spill_open(void *call);
+size_t result_spill_room(struct toolbox *t);
 /* Start failure, timeout without output, signal: fills *out and returns true if the child gave no usable answer. */
 bool result_child_failed(struct call *c, const struct child_result *res, struct tool_result *out);
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -140,60 +139,42 @@ void result_structured(struct toolbox *t, struct tool_result *out, struct buf *j
 
 /* ---- the spill file ---- */
 
-/* The file's name comes from the call's id, which a server chose: only harmless characters of it are kept. */
-static void spill_name(const char *id, char out[80])
+/* Bytes that a spill file may hold now: the job's cap, and what the run directory still takes. 0 = nothing. */
+size_t result_spill_room(struct toolbox *t)
 {
-	size_t n = 0;
+	int64_t left = t->cfg.run_dir ? run_dir_left(t->cfg.run_dir) : 0;
+	size_t max = t->cfg.max_spill ? t->cfg.max_spill : SIZE_MAX;
 
-	for (; *id && n < 64; id++)
-		if ((*id >= 'a' && *id <= 'z') || (*id >= 'A' && *id <= 'Z') || (*id >= '0' && *id <= '9') ||
-		    *id == '_' || *id == '-')
-			out[n++] = *id;
-	out[n] = '\0';
-	if (n == 0)
-		snprintf(out, 80, "call");
+	return left < 0 ? 0 : (uint64_t)left < max ? (size_t)left : max;
 }
 
-/* The run directory, from now on also readable by path. */
-static const char *run_dir(struct toolbox *t, struct error *e)
+/* The run directory is readable by path from the first file on. */
+static int open_run_dir(struct toolbox *t, struct error *e)
 {
 	if (t->run_dir)
-		return t->run_dir;
-	const char *dir = t->cfg.run_dir ? t->cfg.run_dir(t->cfg.ctx, e) : NULL;
-	if (dir && roots_add(t->roots, dir, false, e) == 0)
-		t->run_dir = dir;
-	return t->run_dir;
+		return 0;
+	const char *dir = run_dir_path(t->cfg.run_dir, e);
+	if (!dir || roots_add(t->roots, dir, false, e))
+		return -1;
+	t->run_dir = dir;
+	return 0;
 }
 
-/* Creates the call's spill file; its descriptor, or -1. */
+/* Creates the call's spill file, named by its id; its descriptor, or -1. */
 static int spill_create(struct call *c, struct error *e)
 {
-	const char *dir = run_dir(c->t, e);
-	char name[80], path[4096];
+	const char *path;
 
-	if (!dir)
+	if (!c->t->cfg.run_dir)
+		return error_set(e, ERR_LIMIT, "there is no run directory");
+	if (open_run_dir(c->t, e))
 		return -1;
-	snprintf(path, sizeof path, "%s/tool-results", dir);
-	if (mkdir(path, 0700) < 0 && errno != EEXIST)
-		return error_sys(e, "cannot make '%s'", path);
-	spill_name(c->id, name);
-	for (int i = 0; i < 1000; i++) {
-		char number[16] = "";
-		if (i > 0)
-			snprintf(number, sizeof number, "-%d", i);
-		int n = snprintf(path, sizeof path, "%s/tool-results/%s%s.txt", dir, name, number);
-		if (n < 0 || (size_t)n >= sizeof path)
-			return error_set(e, ERR_LIMIT, "the run directory's path is too long");
-		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-		if (fd >= 0) {
-			free(c->spill_path);
-			c->spill_path = strdup(path);
-			return fd;
-		}
-		if (errno != EEXIST)
-			return error_sys(e, "cannot create '%s'", path);
-	}
-	return error_set(e, ERR_LIMIT, "cannot find a free name in '%s/tool-results'", dir);
+	int fd = run_dir_file(c->t->cfg.run_dir, c->id, &path, e);
+	if (fd < 0)
+		return -1;
+	free(c->spill_path);
+	c->spill_path = strdup(path);
+	return fd;
 }
 
 int result_spill_open(void *call)
@@ -206,12 +187,13 @@ int result_spill_open(void *call)
 static bool spill_text(struct call *c, const char *p, size_t n)
 {
 	struct error e = ERROR_INIT;
-	int fd = spill_create(c, &e);
+	size_t room = result_spill_room(c->t);
+	int fd = room ? spill_create(c, &e) : -1;
 
 	if (fd < 0)
 		return false;
-	size_t max = c->t->cfg.max_spill;
-	bool ok = io_write_all(fd, p, max && n > max ? max : n) == 0;
+	c->spill_room = room;
+	bool ok = io_write_all(fd, p, n > room ? room : n) == 0;
 	return close(fd) == 0 && ok && c->spill_path;
 }
 
@@ -284,7 +266,7 @@ static void add_persisted(struct call *c, struct buf *b, const char *prefix, uin
 {
 	buf_adds(b, prefix);
 	if (stored) {
-		size_t max = c->t->cfg.max_spill;
+		size_t max = c->spill_room;
 		buf_addf(b,
 		         "<persisted-output>\nOutput is too large (%llu bytes). %s is saved in %s; use Read with "
 		         "offset and "

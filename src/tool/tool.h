@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "message/message.h"
+#include "record/run_dir.h"
 #include "supervisor/supervisor.h"
 
 enum permission_mode { MODE_DEFAULT, MODE_ACCEPT_EDITS, MODE_BYPASS };
@@ -33,12 +34,10 @@ struct toolbox_config {
 	const char *const *child_env; /* the whole environment of tools, "NAME=value", NULL terminated */
 	const char *tmpdir;           /* the tools' private TMPDIR (already in child_env) */
 	size_t max_spill;
-	/* The run directory, made when first asked for: path (owned by the callee, lives as long as the run) or NULL
-	 * with *e. */
-	const char *(*run_dir)(void *ctx, struct error *e);
+	struct run_dir *run_dir; /* for output that is too large; NULL = it is cut and not kept */
 	/* Masks known secrets in place before text enters history or a spill file. */
 	void (*mask)(void *ctx, struct buf *text);
-	void *ctx; /* of the two functions above */
+	void *ctx; /* of mask */
 };
 
 /* Rows that are registered with the supervisor before it is started. */

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/reactor.h"
 #include "base/log.h"
 
 enum feed { FEED_PIPE, FEED_FILE, FEED_FILE_MIDDLE, FEED_SOCKET, FEED_NULL, FEED_CLOSED };

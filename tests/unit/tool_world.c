@@ -9,15 +9,6 @@
 
 #include "base/io.h"
 
-static const char *give_run_dir(void *ctx, struct error *e)
-{
-	struct tool_world *w = ctx;
-
-	(void)e;
-	mkdir(w->run_dir, 0700);
-	return w->run_dir;
-}
-
 static void mask(void *ctx, struct buf *text)
 {
 	char *p;
@@ -61,12 +52,18 @@ int tool_world_setup(void **state)
 	w->supervisor = supervisor_start(&sc, w->reactor, &e);
 	if (!w->supervisor)
 		fail_msg("%s", e.msg);
+	static const char *const no_roots[] = { NULL };
+	assert_int_equal(mkdir(w->run_dir, 0700), 0);
+	struct run_dir_config rc = { .explicit_dir = w->run_dir, .session_id = "s", .writable_roots = no_roots };
+	w->kept = run_dir_open(&rc, &e);
+	if (!w->kept)
+		fail_msg("%s", e.msg);
 	w->cfg = (struct toolbox_config){
 		.workspace = w->work,
 		.mode = MODE_BYPASS,
 		.child_env = env,
 		.max_spill = (size_t)64 << 20,
-		.run_dir = give_run_dir,
+		.run_dir = w->kept,
 		.mask = mask,
 		.ctx = w,
 	};
@@ -83,6 +80,7 @@ int tool_world_teardown(void **state)
 	tool_result_release(&w->result);
 	int rc = supervisor_stop(w->supervisor, 500);
 	toolbox_free(w->toolbox);
+	run_dir_free(w->kept, false);
 	reactor_free(w->reactor);
 	snprintf(cmd, sizeof cmd, "chmod -R u+w '%s'; rm -rf '%s'", w->dir, w->dir);
 	rc |= system(cmd);

@@ -15,6 +15,7 @@ struct tool_world {
 	char dir[256];  /* everything */
 	char work[300]; /* the workspace */
 	char run_dir[300];
+	struct run_dir *kept;
 	struct reactor *reactor;
 	struct supervisor *supervisor;
 	struct toolbox *toolbox;
