@@ -1,15 +1,10 @@
 /* Answers of all kinds, given as bytes. */
+#include "test.h"
 #include "model/answer.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 struct seen {
 	struct model_end end;

@@ -1,17 +1,12 @@
 /* Answers put together from events. What the sink was told is written down as text, so that an expectation is a string.
  */
+#include "test.h"
 #include "model/assembly.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "model/sse.h"
 

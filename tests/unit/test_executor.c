@@ -1,10 +1,6 @@
 /* The order of calls: plain cases, and random sequences in which every rule is checked after every step. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,9 @@
 /* Request headers and the URL: what is sent, what is refused, and that refusals show no value. */
+#include "test.h"
 #include "model/header_list.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "model/anthropic.h"
 

@@ -1,12 +1,8 @@
 /* What is JSON and what is not. The rejected documents are those that jsmn, strict or loose, would let pass. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/json.h"

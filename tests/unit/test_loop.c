@@ -1,10 +1,6 @@
 /* The loop against scripted worlds: for each path the trace, the exit code, the turns and what was shown. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,14 +3,10 @@
  * allocation failing, until it succeeds. Every failure must be reported, and (sanitizer, valgrind) leak nothing.
  * The linker sends the allocations of the library here: see base.am.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "test.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/arena.h"
 #include "base/json.h"

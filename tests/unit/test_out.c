@@ -1,11 +1,9 @@
 /* Writing to files, pipes, sockets and terminals: all arrives, nothing waits, failures end it. */
+#include "test.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +12,6 @@
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include <poll.h>
 

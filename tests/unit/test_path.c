@@ -1,10 +1,6 @@
 /* Paths beneath the roots: links in every shape, both resolvers, and a directory swapped while it is used. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include <errno.h>
 #include <fcntl.h>

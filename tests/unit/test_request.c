@@ -1,15 +1,10 @@
 /* Request bodies: exact bytes, cache marks, and that a body only grows at its end. */
+#include "test.h"
 #include "model/request.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/json.h"
 

@@ -1,10 +1,6 @@
 /* The loop against random worlds: the invariants hold after every step, and every run ends. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "test.h"
 
 #include <stdlib.h>
 

@@ -1,15 +1,10 @@
 /* Server-sent events: each vector whole, a byte at a time, and cut in two at every place. */
+#include "test.h"
 #include "model/sse.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 /* Events are written down as "name|data;" so that an expectation is one string. */
 static int note(void *ctx, const char *name, const char *data, size_t len)

@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 
+#include "test.h"
 #include "base/clock.h"
 #include "model/watchdog.h"
 

@@ -1,9 +1,6 @@
 /* The YAML subset: what is refused and where, what is kept, and how it becomes JSON. */
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

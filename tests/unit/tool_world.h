@@ -2,13 +2,7 @@
 #ifndef TOOL_WORLD_H
 #define TOOL_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "tool/tool.h"
 
 struct tool_world {
