@@ -306,7 +306,7 @@ enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped)
 			return CALL_FAILED;
 		}
 		retries += dec.counted;
-		tell_retry(l, &at, &dec, retries);
+		tell_retry(l, &at, &dec, retries ? retries : 1);
 		attempt_release(&at);
 		if (!wait_until(l, d->now(d->ctx) + dec.wait_ms)) {
 			*stopped = l->broken ? TERM_INTERNAL_ERROR : TERM_ABORTED_STREAMING;

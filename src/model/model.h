@@ -105,7 +105,8 @@ struct model_event {
 
 typedef void (*model_sink)(void *ctx, const struct model_event *ev);
 
-/* What every wire needs to know. Strings are borrowed for the life of the model. */
+/* What every wire needs to know. It and its strings are borrowed for the life of the model, but for the key: that is
+ * copied by open. */
 struct model_config {
 	const char *base_url;
 	const char *api_key;        /* NULL = send no auth header */

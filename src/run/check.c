@@ -25,7 +25,7 @@ static int check_tape(struct world *w, struct error *e)
 int run_check(struct job *job, struct error *e)
 {
 	struct world w = { .job = job, .arena = ARENA_INIT };
-	int rc = world_workspace(&w, e) || world_check_bypass(&w, e) || check_tape(&w, e);
+	int rc = world_workspace(&w, e) || world_check_settings(&w, e) || check_tape(&w, e);
 
 	arena_release(&w.arena);
 	return rc ? -1 : 0;

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "config.h"
+#include "model/catalog.h"
 #include "run/world.h"
 
 #define USER_AGENT "quern/" PACKAGE_VERSION
@@ -53,14 +54,32 @@ void world_fill_recorder(struct world *w, struct recorder_config *cfg)
 	};
 }
 
+/* A cost budget that nothing can be counted against would be none. */
+static int check_price(const struct world *w, struct error *e)
+{
+	const struct job *job = w->job;
+	const struct usage one = { .input = 1 };
+
+	if (!job->max_cost_nano_usd || catalog_cost(catalog_or_default(job->model), &one) >= 0)
+		return 0;
+	return error_set(e, ERR_INPUT,
+	                 "limits.max_cost_usd: the price of model '%s' is not known; use limits.token_budget",
+	                 job->model);
+}
+
 /* bypassPermissions lets the model do anything the user may do: as root that would be the whole machine. */
-int world_check_bypass(const struct world *w, struct error *e)
+static int check_bypass(const struct world *w, struct error *e)
 {
 	if (mode_of(w->job) != MODE_BYPASS || geteuid() != 0)
 		return 0;
 	return error_set(e, ERR_INPUT,
 	                 "permissions.mode: bypassPermissions is refused for root; allow the tools that are "
 	                 "needed by name (--allowedTools) or run as another user");
+}
+
+int world_check_settings(const struct world *w, struct error *e)
+{
+	return check_bypass(w, e) || check_price(w, e) ? -1 : 0;
 }
 
 static int make_task(struct world *w, struct error *e)
@@ -93,6 +112,19 @@ static int make_run_dir(struct world *w, struct error *e)
 	return tmp ? world_child_env(w, tmp, e) : -1;
 }
 
+/* One line, so that nobody wonders why the model never edits. */
+static void tell_withheld(const struct world *w)
+{
+	const char *const *v = toolbox_withheld(w->toolbox);
+	struct buf b = BUF_INIT(1000);
+
+	for (size_t i = 0; v[i]; i++)
+		buf_addf(&b, "%s%s", i ? "; " : "", v[i]);
+	if (b.len)
+		log_warn("tools withheld: %s", buf_str(&b));
+	buf_release(&b);
+}
+
 static int make_tools(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
@@ -120,7 +152,10 @@ static int make_tools(struct world *w, struct error *e)
 	if (!w->supervisor)
 		return -1;
 	w->toolbox = toolbox_open(&cfg, w->reactor, w->supervisor, e);
-	return w->toolbox ? 0 : -1;
+	if (!w->toolbox)
+		return -1;
+	tell_withheld(w);
+	return 0;
 }
 
 /* "Name: value" lines out of the job's pairs. */
@@ -167,7 +202,7 @@ static int make_model(struct world *w, struct error *e)
 	if (!wire)
 		return error_set(e, ERR_INPUT, "model.provider: '%s' is not known", job->provider);
 	const char *url = job->base_url ? job->base_url : wire->default_base_url;
-	struct model_config cfg = {
+	w->model_config = (struct model_config){
 		.base_url = url,
 		.api_key = w->key.len ? buf_str(&w->key) : NULL,
 		.bearer = w->key_bearer,
@@ -179,10 +214,11 @@ static int make_model(struct world *w, struct error *e)
 		.user_agent = USER_AGENT,
 	};
 
-	if (wire->needs_key && url && !cfg.api_key && vendor_host(wire, url))
+	if (wire->needs_key && url && !w->key.len && vendor_host(wire, url))
 		return error_set(e, ERR_INPUT,
 		                 "no API key: set ANTHROPIC_API_KEY or QUERN_API_KEY, or model.api_key_file");
-	w->model = wire->open(&cfg, w->reactor, world_on_model, w, e);
+	w->model = wire->open(&w->model_config, w->reactor, world_on_model, w, e);
+	w->model_config.api_key = NULL;
 	world_wipe_key(w);
 	return w->model ? 0 : -1;
 }
@@ -200,7 +236,7 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 		return error_nomem(e);
 	log_set_mask(world_mask, w);
 	*step = SETUP_OPTIONS;
-	if (world_check_bypass(w, e))
+	if (world_check_settings(w, e))
 		return -1;
 	*step = SETUP_WORKSPACE;
 	if (world_workspace(w, e))

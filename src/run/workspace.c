@@ -71,6 +71,28 @@ const char *const *world_writable_roots(struct world *w)
 	return v;
 }
 
+/* The absolute path of a file that may not exist yet: its directory is resolved. NULL if that cannot be. */
+static const char *absolute(struct world *w, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	char *real = realpath(path, NULL);
+	struct buf b = BUF_INIT(8192);
+	const char *kept = NULL;
+
+	if (real) {
+		buf_adds(&b, real);
+	} else if (dir && (real = realpath(dir, NULL))) {
+		buf_addf(&b, "%s/%s", real, slash ? slash + 1 : path);
+	}
+	if (b.len)
+		kept = arena_strdup(&w->arena, buf_str(&b));
+	free(real);
+	free(dir);
+	buf_release(&b);
+	return kept;
+}
+
 /* What stdout is redirected to, and our other output files: searches must not find the run in its own record. */
 const char *const *world_own_files(struct world *w)
 {
@@ -83,11 +105,7 @@ const char *const *world_own_files(struct world *w)
 	ssize_t len = readlink("/proc/self/fd/1", path, sizeof path - 1);
 	if (len > 0 && path[0] == '/' && (v[n] = arena_strndup(&w->arena, path, (size_t)len)))
 		n++;
-	if (w->job->events_path) {
-		char *real = realpath(w->job->events_path, NULL);
-		if (real && (v[n] = arena_strdup(&w->arena, real)))
-			n++;
-		free(real);
-	}
+	if (w->job->events_path && (v[n] = absolute(w, w->job->events_path)))
+		n++;
 	return v;
 }

@@ -23,31 +23,32 @@ struct queued; /* one event that waits for next_event */
 struct world {
 	const struct job *job;
 	char **envp;
-	int64_t started;              /* monotonic ms */
+	int64_t started; /* monotonic ms */
 	int64_t deadline;
 	char session_id[UUID_LEN + 1];
-	struct arena arena;           /* strings that live as long as the run */
+	struct arena arena; /* strings that live as long as the run */
 
 	/* in the order of making; freed in the opposite order */
 	struct reactor *reactor;
 	struct secrets *secrets;
-	struct buf key;               /* overwritten as soon as the wire has it */
-	const char *key_source;       /* for the init event */
+	struct buf key;         /* overwritten as soon as the wire has it */
+	const char *key_source; /* for the init event */
 	bool key_bearer;
-	const char *workspace;        /* absolute, real */
-	const char *const *add_dirs;  /* likewise */
+	const char *workspace;       /* absolute, real */
+	const char *const *add_dirs; /* likewise */
 	struct run_dir *run_dir;
 	const char *const *child_env;
 	struct supervisor *supervisor;
 	struct toolbox *toolbox;
 	struct recorder *recorder;
+	struct model_config model_config;
 	struct model *model;
 	struct history history;
 
 	/* the queue */
 	struct queued *first, *last, *current;
-	int signo;                    /* the first signal that came */
-	bool paused;                  /* transfers are held because stdout is full */
+	int signo;   /* the first signal that came */
+	bool paused; /* transfers are held because stdout is full */
 	bool told_broken;
 };
 
@@ -65,7 +66,7 @@ enum setup_step {
 	SETUP_OUTPUT
 };
 int world_set_up(struct world *w, enum setup_step *step, struct error *e);
-int world_check_bypass(const struct world *w, struct error *e);
+int world_check_settings(const struct world *w, struct error *e); /* what can be refused without reading anything */
 void world_fill_recorder(struct world *w, struct recorder_config *cfg);
 
 /* ---- queue.c ---- */
