@@ -34,7 +34,8 @@ static const struct {
 
 int curl_api_load(struct curl_api *api, struct error *e)
 {
-	void *library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
+	/* Lazy: libcurl and what it needs have thousands of functions, of which a request calls some hundred. */
+	void *library = dlopen(SONAME, RTLD_LAZY | RTLD_LOCAL);
 
 	if (!library)
 		return error_set(e, ERR_SYS, "cannot load %s, which talks to the model server: %s", SONAME, dlerror());

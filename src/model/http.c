@@ -44,6 +44,7 @@ struct transfer {
 
 struct http {
 	struct curl_api api;
+	struct http_tls tls;
 	struct reactor *reactor;
 	CURLM *multi;
 	struct transfer *transfers;
@@ -236,7 +237,7 @@ static CURLcode set_options(struct transfer *t, const struct http_request *req)
 	SET(WRITEFUNCTION, on_write);
 	SET(WRITEDATA, t);
 #undef SET
-	return r ? r : http_tls_set(&h->api, t->easy);
+	return r ? r : http_tls_set(&h->tls, &h->api, t->easy, req->url);
 }
 
 /* -1: out of memory. The empty Expect header keeps large bodies from waiting for a "100 Continue". */

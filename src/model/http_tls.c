@@ -1,9 +1,9 @@
 #include "model/http_tls.h"
 
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *from_env(const char *name)
 {
@@ -32,28 +32,33 @@ static bool has_hash_links(const char *path)
 	return found;
 }
 
-static CURLcode set_both(const struct curl_api *api, CURL *easy, const char *file, const char *dir)
-{
-	CURLcode r = api->easy_setopt(easy, CURLOPT_CAINFO, file);
-
-	return r ? r : api->easy_setopt(easy, CURLOPT_CAPATH, dir);
-}
-
-CURLcode http_tls_set(const struct curl_api *api, CURL *easy)
+static void find(struct http_tls *tls, const struct curl_api *api)
 {
 	const curl_version_info_data *built = api->version_info(CURLVERSION_NOW);
-	const char *file = from_env("CURL_CA_BUNDLE");
-	const char *dir = NULL;
 
-	if (!file) {
-		file = from_env("SSL_CERT_FILE");
-		dir = from_env("SSL_CERT_DIR");
-	}
-	if (file || dir)
-		return set_both(api, easy, file, dir);
+	tls->known = true;
+	tls->file = from_env("CURL_CA_BUNDLE");
+	if (tls->file)
+		return;
+	tls->file = from_env("SSL_CERT_FILE");
+	tls->dir = from_env("SSL_CERT_DIR");
+	if (tls->file || tls->dir)
+		return;
 	/* By the directory only the certificates that are needed are read; the bundle is parsed whole for each new
 	 * connection, 30 ms of it, as long as a directory is set beside it. */
 	if (has_hash_links(built->capath))
-		return set_both(api, easy, NULL, built->capath);
-	return set_both(api, easy, built->cainfo, NULL);
+		tls->dir = built->capath;
+	else
+		tls->file = built->cainfo;
+}
+
+CURLcode http_tls_set(struct http_tls *tls, const struct curl_api *api, CURL *easy, const char *url)
+{
+	if (strncasecmp(url, "https:", strlen("https:")) != 0)
+		return CURLE_OK;
+	if (!tls->known)
+		find(tls, api);
+	CURLcode r = api->easy_setopt(easy, CURLOPT_CAINFO, tls->file);
+
+	return r ? r : api->easy_setopt(easy, CURLOPT_CAPATH, tls->dir);
 }
