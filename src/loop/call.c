@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The parts of a failure's text are bounded by the model room: message, type and request id are one line each. */
+#define FAILURE_TEXT_MAX ((size_t)4096)
+
 /* An attempt's end in our own keeping: the model's strings die with the event. */
 struct attempt {
 	struct model_end end;
@@ -174,15 +177,47 @@ static struct model_request make_request(const struct loop *l)
 	return req;
 }
 
+/* "HTTP 529 overloaded_error: Overloaded (request id req_1; 3 attempts)": what the server said alone may be no more
+ * than a model's name. NULL: no memory. */
+static char *failure_text(const struct model_end *end, const struct retry_decision *d, int64_t attempts)
+{
+	struct buf b = BUF_INIT(FAILURE_TEXT_MAX);
+	const char *sep = " (";
+
+	if (end->quoted && end->failure == MODEL_HTTP)
+		buf_addf(&b, "HTTP %d%s", end->http_status, end->error_type ? " " : ": ");
+	if (end->quoted && end->error_type)
+		buf_addf(&b, "%s: ", end->error_type);
+	buf_adds(&b, end->message ? end->message : "the model call failed");
+	if (end->request_id) {
+		buf_addf(&b, "%srequest id %s", sep, end->request_id);
+		sep = "; ";
+	}
+	if (attempts > 1) {
+		buf_addf(&b, "%s%" PRId64 " attempts", sep, attempts);
+		sep = "; ";
+	}
+	if (d->retry_after_ms >= 0) {
+		buf_addf(&b, "%sthe server asks for a wait of %" PRId64 " s, longer than this run waits", sep,
+		         (d->retry_after_ms + 999) / 1000);
+		sep = "; ";
+	}
+	if (*sep == ';')
+		buf_addc(&b, ')');
+	char *text = buf_take(&b, NULL);
+	buf_release(&b);
+	return text;
+}
+
 static void note_failure(struct loop *l, const struct attempt *at, const struct retry_decision *d,
-                         enum request_fault fault)
+                         enum request_fault fault, int64_t attempts)
 {
 	struct call_failure *f = &l->failure;
 
 	free(f->text);
 	f->failure = at->end.failure;
 	f->fault = fault;
-	f->text = strdup(at->end.message ? at->end.message : "the model call failed");
+	f->text = failure_text(&at->end, d, attempts);
 	f->category = retry_category(&at->end, at->timeout);
 	f->http_status = at->end.http_status;
 	f->transient = d->transient;
@@ -301,7 +336,7 @@ enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped)
 		struct retry_decision dec = retry_decide(&l->cfg->retry, &count, &at.end, at.timeout,
 		                                         d->random01(d->ctx), remaining);
 		if (fault == FAULT_PROMPT_TOO_LONG || fault == FAULT_IMAGE || dec.verdict == RETRY_GIVE_UP) {
-			note_failure(l, &at, &dec, fault);
+			note_failure(l, &at, &dec, fault, l->account.requests - before);
 			attempt_release(&at);
 			return CALL_FAILED;
 		}

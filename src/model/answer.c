@@ -125,6 +125,7 @@ static void fail(struct answer *a, enum model_failure failure, char *message)
 	a->message = message;
 	a->end.failure = failure;
 	a->end.message = message ? message : "out of memory";
+	a->end.quoted = false;
 }
 
 /* "the server answered HTTP 200 (text/html), which is no event stream: <html>..." */

@@ -433,6 +433,7 @@ static void judge(struct assembly *a, const struct model_end *transport, struct 
 		end->error_type = a->error_type;
 		end->error_code = a->error_code;
 		end->message = a->message ? a->message : "out of memory";
+		end->quoted = a->message != NULL;
 		if (!end->request_id)
 			end->request_id = a->request_id;
 		return;

@@ -104,6 +104,7 @@ static void point_at_strings(const struct assembly *a, struct model_end *end)
 	end->error_type = a->error_type;
 	end->error_code = a->error_code;
 	end->message = a->message;
+	end->quoted = a->message != NULL;
 	if (a->request_id)
 		end->request_id = a->request_id;
 }

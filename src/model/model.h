@@ -71,6 +71,7 @@ struct model_end {
 	const char *error_type; /* API error type, or NULL */
 	const char *error_code; /* details.error_code, or NULL */
 	const char *message;    /* one line for people, sanitised; never NULL when failure is set */
+	bool quoted;            /* message is the server's own words, without status and type */
 	const char *request_id; /* or NULL */
 	int64_t retry_after_ms; /* -1 = none or junk; may be huge */
 	bool retry_after_junk;  /* a value was there that could not be understood or is over 24 h */

@@ -94,6 +94,20 @@ static void prepare_result(struct world *w, struct event *ev)
 		ev->u.result.run_dir = run_dir_made(w->run_dir);
 }
 
+/* A wait that a person would take for a hang is told without -v. */
+#define LONG_WAIT_MS 10000
+
+static void tell_retry(const struct event_retry *r)
+{
+	static const char fmt[] = "attempt %d failed: %s; next in %lld ms";
+	const char *text = r->text ? r->text : r->category;
+
+	if (r->delay_ms >= LONG_WAIT_MS)
+		log_warn(fmt, r->attempt, text, (long long)r->delay_ms);
+	else
+		log_verbose(fmt, r->attempt, text, (long long)r->delay_ms);
+}
+
 static int emit(void *ctx, struct event *ev, struct error *e)
 {
 	struct world *w = ctx;
@@ -101,8 +115,7 @@ static int emit(void *ctx, struct event *ev, struct error *e)
 	if (ev->kind == EVENT_TRANSITION)
 		log_verbose("turn %d: %s", ev->u.transition.turn, ev->u.transition.reason);
 	else if (ev->kind == EVENT_API_RETRY)
-		log_verbose("attempt %d failed: %s; next in %lld ms", ev->u.retry.attempt, ev->u.retry.text,
-		            (long long)ev->u.retry.delay_ms);
+		tell_retry(&ev->u.retry);
 	else if (ev->kind == EVENT_NOTICE)
 		log_warn("%s", ev->u.notice.text);
 	else if (ev->kind == EVENT_RESULT)

@@ -159,3 +159,20 @@ between() { [ "$2" -le "$1" ] && [ "$1" -le "$3" ] || { echo "$1 is not in $2..$
 	exits 20 model_error
 	is "$(requests)" 2
 }
+
+@test "a failure is told with status, type, request id, attempts and the wait that was asked for" {
+	serve '[{"status":404,"error":{"type":"not_found_error","message":"model: none"},"headers":{"request-id":"req_7"}},
+		{"status":500,"body":"{\"type\":\"error\",\"error\":{\"ty","headers":{"retry-after-ms":"5"},"repeat":2},
+		{"status":429,"error":{"type":"rate_limit_error","message":"slow down"},"headers":{"retry-after":"90"}}]'
+	q -p hi
+	exits 20 model_error
+	is "$(result '.errors[0]')" "HTTP 404 not_found_error: model: none (request id req_7)"
+	err_has "model_error: HTTP 404 not_found_error: model: none (request id req_7)"
+	q -p hi --set model.max_retries=1
+	exits 75 model_error
+	has "$(result '.errors[0]')" 'HTTP 500 api_error: {"type":"error","error":{"ty ('
+	has "$(result '.errors[0]')" '; 2 attempts)'
+	q -p hi --set model.max_retry_wait=1m
+	exits 75 model_error
+	has "$(result '.errors[0]')" "; the server asks for a wait of 90 s, longer than this run waits)"
+}
