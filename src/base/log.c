@@ -11,13 +11,15 @@
 #include "base/utf8.h"
 
 /* A pipe that polls writable takes this many bytes without blocking: PIPE_BUF on Linux. */
-#define LINE_MAX_BYTES 4096
-#define TEXT_MAX_BYTES ((size_t)1 << 20)
+#define LINE_MAX_BYTES     4096
+#define PROGRESS_MAX_BYTES 79 /* what fits one line of any terminal */
+#define TEXT_MAX_BYTES     ((size_t)1 << 20)
 
 /* The one piece of global state in the program: what stderr is allowed to show. */
 static enum log_level current = LOG_NORMAL;
 static void (*mask_fn)(void *ctx, struct buf *line);
 static void *mask_ctx;
+static bool progress_shown; /* the terminal's last line is not ended: the next message starts over it */
 
 void log_set_level(enum log_level level)
 {
@@ -52,12 +54,12 @@ static void add_visible(struct buf *line, const char *p, size_t n)
 		buf_add(line, p, n);
 }
 
-static void escape(struct buf *line, const struct buf *text)
+static void escape(struct buf *line, const struct buf *text, size_t max)
 {
 	const char *p = buf_str(text);
 	size_t n = text->len;
 
-	while (n && line->len < LINE_MAX_BYTES) {
+	while (n && line->len < max) {
 		size_t k = utf8_char_len(p, n);
 		if (k) {
 			add_visible(line, p, k);
@@ -68,11 +70,10 @@ static void escape(struct buf *line, const struct buf *text)
 		p += k;
 		n -= k;
 	}
-	if (line->len >= LINE_MAX_BYTES) {
-		buf_cut(line, utf8_floor(line->data, line->len, LINE_MAX_BYTES - 4));
+	if (line->len >= max) {
+		buf_cut(line, utf8_floor(line->data, line->len, max - 4));
 		buf_adds(line, "...");
 	}
-	buf_addc(line, '\n');
 }
 
 /* One write, never a wait: a pipe that is full loses the line rather than stop the run. */
@@ -89,7 +90,8 @@ static void put(const char *p, size_t n)
 	} while (k < 0 && errno == EINTR);
 }
 
-__attribute__((format(printf, 1, 0))) static void emit(const char *fmt, va_list ap)
+/* A message is a line of its own; progress is a short one that the next one takes the place of. */
+__attribute__((format(printf, 2, 0))) static void emit(bool progress, const char *fmt, va_list ap)
 {
 	static const char lost[] = "quern: out of memory (a message was lost)\n";
 	struct buf text = BUF_INIT(TEXT_MAX_BYTES);
@@ -108,8 +110,13 @@ __attribute__((format(printf, 1, 0))) static void emit(const char *fmt, va_list 
 	/* masked before it is escaped and cut, so that a secret is always seen whole */
 	if (mask_fn && !text.failed)
 		mask_fn(mask_ctx, &text);
+	if (progress_shown)
+		buf_adds(&line, "\r\033[K");
 	if (!text.failed)
-		escape(&line, &text);
+		escape(&line, &text, progress ? PROGRESS_MAX_BYTES : LINE_MAX_BYTES);
+	if (!progress)
+		buf_addc(&line, '\n');
+	progress_shown = progress;
 	if (text.failed || line.failed)
 		put(lost, sizeof lost - 1);
 	else
@@ -124,7 +131,7 @@ void log_error(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	emit(fmt, ap);
+	emit(false, fmt, ap);
 	va_end(ap);
 }
 
@@ -135,7 +142,7 @@ void log_warn(const char *fmt, ...)
 	if (current == LOG_QUIET)
 		return;
 	va_start(ap, fmt);
-	emit(fmt, ap);
+	emit(false, fmt, ap);
 	va_end(ap);
 }
 
@@ -146,6 +153,26 @@ void log_verbose(const char *fmt, ...)
 	if (current != LOG_VERBOSE)
 		return;
 	va_start(ap, fmt);
-	emit(fmt, ap);
+	emit(false, fmt, ap);
 	va_end(ap);
+}
+
+void log_progress(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (current == LOG_QUIET)
+		return;
+	va_start(ap, fmt);
+	emit(true, fmt, ap);
+	va_end(ap);
+}
+
+void log_progress_end(void)
+{
+	static const char erase[] = "\r\033[K";
+
+	if (progress_shown)
+		put(erase, sizeof erase - 1);
+	progress_shown = false;
 }

@@ -18,5 +18,9 @@ void log_set_mask(void (*mask)(void *ctx, struct buf *line), void *ctx);
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));   /* always */
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));    /* not with -q */
 void log_verbose(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* only with -v */
+/* One short line that the next message or progress takes the place of: only for a stderr that is a terminal. Not with
+ * -q. */
+void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_progress_end(void); /* wipes it, if one is shown */
 
 #endif

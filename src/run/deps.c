@@ -108,10 +108,30 @@ static void tell_retry(const struct event_retry *r)
 		log_verbose(fmt, r->attempt, text, (long long)r->delay_ms);
 }
 
+/* For somebody who watches a terminal while the events go elsewhere. */
+static void show_progress(const struct event *ev)
+{
+	const struct block *b = ev->kind == EVENT_ASSISTANT ? ev->u.assistant.block : NULL;
+
+	if (ev->kind == EVENT_INIT)
+		log_progress("waiting for the model");
+	else if (b && b->kind == BLOCK_TOOL_USE)
+		log_progress("%s %s", b->name, b->input);
+	else if (ev->kind == EVENT_TRANSITION)
+		log_progress("turn %d: %s", ev->u.transition.turn, ev->u.transition.reason);
+	else if (ev->kind == EVENT_API_RETRY)
+		log_progress("waiting %lld ms: %s", (long long)ev->u.retry.delay_ms,
+		             ev->u.retry.text ? ev->u.retry.text : ev->u.retry.category);
+	else if (ev->kind == EVENT_RESULT)
+		log_progress_end();
+}
+
 static int emit(void *ctx, struct event *ev, struct error *e)
 {
 	struct world *w = ctx;
 
+	if (w->progress)
+		show_progress(ev);
 	if (ev->kind == EVENT_TRANSITION)
 		log_verbose("turn %d: %s", ev->u.transition.turn, ev->u.transition.reason);
 	else if (ev->kind == EVENT_API_RETRY)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "run/world.h"
@@ -101,6 +102,7 @@ static int drive(struct world *w, int *died_by)
 	struct loop_outcome out;
 	struct error e = ERROR_INIT;
 
+	w->progress = !w->job->quiet && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
 	fill_config(w, &cfg);
 	world_deps(w, &deps);
 	loop_run(&cfg, &deps, &w->history, &out);

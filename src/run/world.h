@@ -50,6 +50,7 @@ struct world {
 	int signo;   /* the first signal that came */
 	bool paused; /* transfers are held because stdout is full */
 	bool told_broken;
+	bool progress; /* stderr is a terminal and stdout is not */
 };
 
 /* ---- setup.c ---- */

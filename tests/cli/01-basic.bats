@@ -245,3 +245,13 @@ load ../lib/helpers
 	[ -n "$pid" ]
 	! kill -0 "$pid" 2>/dev/null
 }
+
+@test "a terminal on stderr shows progress while the events go elsewhere, and nothing is left of it" {
+	serve "$(script "$(call Glob '{"pattern":"*"}')" "$(say end)" "$(say end)")"
+	command script -qec "$QUERN --base-url $BASE -p hi >$T/out </dev/null" /dev/null >"$T/tty" </dev/null
+	grep -q 'quern: Glob' "$T/tty"
+	is "$(tail -c 4 "$T/tty" | od -An -c | tr -d ' \n')" '\r033[K'
+	"$PY" "$LIB/validate.py" "$SCHEMA" <"$T/out"
+	q -p hi
+	! grep -q 'quern: Glob' "$T/err"
+}
