@@ -88,28 +88,6 @@ static int arrange_fds(const struct child_plan *plan)
 	return next;
 }
 
-static void set_limits(int status, const struct child_plan *plan, const struct child_rules *rules)
-{
-	const struct rlimit no_core = { 0, 0 };
-	size_t n = strlen(rules->oom_score_adj);
-
-	if (setrlimit(RLIMIT_CORE, &no_core))
-		fail(status, CHILD_LIMITS);
-	if (!n)
-		return;
-	/* The file belongs to root as long as we are not dumpable. Being the first to go when memory is short
-	 * is a wish: where /proc is not there, the child runs all the same. */
-	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		ssize_t w = write(fd, rules->oom_score_adj, n);
-		(void)w;
-		close(fd);
-	}
-	if (plan->call)
-		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-}
-
 /* Replaces the process by the file, if it can. errno tells why not. */
 static void try_exec(const struct child_plan *plan, const char *file)
 {
@@ -201,13 +179,16 @@ static _Noreturn void run_call(int status, const struct child_plan *plan, char *
 
 _Noreturn void child_run(const struct child_plan *plan, const struct child_rules *rules)
 {
+	const struct rlimit no_core = { 0, 0 };
+
 	enter_session(plan, rules);
 	child_default_signals();
 	if (plan->cwd >= 0 && fchdir(plan->cwd))
 		fail(plan->status, CHILD_DIRECTORY);
 	char *input = plan->call ? read_input(plan) : NULL;
 	int status = arrange_fds(plan);
-	set_limits(status, plan, rules);
+	if (setrlimit(RLIMIT_CORE, &no_core))
+		fail(status, CHILD_LIMITS);
 	if (caps_drop(rules->no_new_privileges))
 		fail(status, CHILD_PRIVILEGES);
 	/* A sandbox profile belongs exactly here: all that needs rights is done, nothing of the child's has run. */

@@ -50,7 +50,6 @@ struct child_plan {
 struct child_rules {
 	pid_t supervisor;
 	bool no_new_privileges;
-	char oom_score_adj[12]; /* "" = leave it */
 };
 
 /* Runs the child; on a failure writes a struct child_failure to plan->status. Never returns. */

@@ -47,12 +47,20 @@ struct child {
 	struct reactor_timer timer;
 };
 
+/* How willingly the kernel ends a process when memory is short. A child inherits what the supervisor has while it
+ * forks, which costs a fraction of what each would pay for opening a file of its own in /proc. */
+struct oom_score {
+	int fd; /* /proc/self/oom_score_adj; -1 = leave it as it is */
+	char own[16], of_children[16];
+};
+
 struct process {
 	struct reactor *r;
 	struct frame_conn conn;
 	bool connected;
 	const struct supervisor_config *cfg;
 	struct child_rules rules;
+	struct oom_score oom;
 	struct child *children;
 	bool ending;
 	bool empty; /* no child of any kind is left */
@@ -241,6 +249,14 @@ static void begin_end(struct process *p, int64_t grace_ms)
 
 /* ---- starting ---- */
 
+/* That the children are the first to go is a wish: if it cannot be had, they run all the same. */
+static void set_oom_score(const struct oom_score *oom, const char *score)
+{
+	ssize_t n = oom->fd < 0 ? 0 : pwrite(oom->fd, score, strlen(score), 0);
+
+	(void)n;
+}
+
 static pid_t fork_child(struct process *p, struct child_plan *plan)
 {
 	sigset_t all, old;
@@ -248,10 +264,12 @@ static pid_t fork_child(struct process *p, struct child_plan *plan)
 	/* Signals that come before the child has its own dispositions wait until then, and are not lost. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
+	set_oom_score(&p->oom, p->oom.of_children);
 	pid_t pid = fork();
 	if (pid == 0)
 		child_run(plan, &p->rules);
 	int saved = errno;
+	set_oom_score(&p->oom, p->oom.own);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	errno = saved;
 	return pid;
@@ -394,17 +412,25 @@ static int set_fds(int sock)
 
 static void set_rules(struct child_rules *rules)
 {
-	char text[16] = "";
-	int fd = open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC);
-
 	rules->supervisor = getpid();
 	rules->no_new_privileges = caps_limit() != 0;
-	if (fd < 0)
+}
+
+/* The file belongs to root as long as we are not dumpable; nothing that may look into us is running yet. */
+static void open_oom_score(struct oom_score *oom)
+{
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	oom->fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (oom->fd < 0)
 		return;
-	ssize_t n = read(fd, text, sizeof text - 1);
-	close(fd);
-	if (n > 0 && strtol(text, NULL, 10) < OOM_SCORE) /* never lower than we were given */
-		snprintf(rules->oom_score_adj, sizeof rules->oom_score_adj, "%d", OOM_SCORE);
+	ssize_t n = read(oom->fd, oom->own, sizeof oom->own - 1);
+	if (n > 0 && strtol(oom->own, NULL, 10) < OOM_SCORE) { /* never lower than we were given */
+		snprintf(oom->of_children, sizeof oom->of_children, "%d", OOM_SCORE);
+		return;
+	}
+	close(oom->fd);
+	oom->fd = -1;
 }
 
 /* What the process is to the rest of the system. */
@@ -425,6 +451,7 @@ static int set_up(struct process *p, int sock)
 	if (set_identity() || set_fds(sock))
 		return -1;
 	set_rules(&p->rules);
+	open_oom_score(&p->oom);
 	frame_init(&p->conn, SOCKET_FD, QUEUE_MAX);
 	p->connected = true;
 	p->empty = true;

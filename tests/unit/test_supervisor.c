@@ -571,6 +571,18 @@ static void clean_signals(void **state)
 	stop(&f);
 }
 
+static long oom_score(int pid)
+{
+	char path[64], text[16] = "";
+
+	snprintf(path, sizeof path, "/proc/%d/oom_score_adj", pid);
+	FILE *file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(text, sizeof text, file));
+	fclose(file);
+	return strtol(text, NULL, 10);
+}
+
 static void own_session_limits_and_rank(void **state)
 {
 	struct fixture f;
@@ -582,6 +594,7 @@ static void own_session_limits_and_rank(void **state)
 	assert_int_equal(strncmp(out_of(d), "0\n", 2), 0);
 	assert_true(number_in(out_of(d) + 2) >= 500);
 	assert_non_null(strstr(out_of(d), "leader\n"));
+	assert_int_equal(oom_score(supervisor_pid(f.s)), oom_score(getpid())); /* it outlives them */
 	stop(&f);
 }
 
