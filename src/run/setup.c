@@ -125,10 +125,23 @@ static void tell_withheld(const struct world *w)
 	buf_release(&b);
 }
 
+/* In the supervisor: neither the key nor the secrets that are masked are its own, or its children's, business. */
+static void forget_secrets(void *ctx)
+{
+	struct world *w = ctx;
+
+	log_set_mask(NULL, NULL);
+	secrets_free(w->secrets);
+	w->secrets = NULL;
+	world_wipe_key(w);
+}
+
 static int make_tools(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
-	struct supervisor_config sup = { .calls = tool_child_calls, .ncalls = tool_child_ncalls };
+	struct supervisor_config sup = {
+		.calls = tool_child_calls, .ncalls = tool_child_ncalls, .forget = forget_secrets, .ctx = w
+	};
 	struct toolbox_config cfg = {
 		.names = job->tools,
 		.names_explicit = job->tools_explicit,

@@ -472,6 +472,8 @@ _Noreturn void process_run(int sock, const struct supervisor_config *cfg)
 {
 	struct process p = { .cfg = cfg };
 
+	if (cfg->forget)
+		cfg->forget(cfg->ctx);
 	if (set_up(&p, sock))
 		_exit(1); /* the loop process sees the end of the socket */
 	while (!(p.ending && p.empty))

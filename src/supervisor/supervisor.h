@@ -75,6 +75,9 @@ struct supervisor_config {
 	const struct child_call *calls;
 	size_t ncalls;
 	int max_children; /* more are refused with an error result; 0 = 64 */
+	/* Called in the new process before all else, NULL = not: overwrites what only the caller may know. */
+	void (*forget)(void *ctx);
+	void *ctx;
 };
 
 /* Forks the supervisor. Must happen before libcurl is loaded and after the key left the environment. The caller

@@ -71,10 +71,26 @@ static int call_environment(const char *in, size_t len, int result_fd)
 	return 0;
 }
 
+static char secret[] = "only ours";
+
+static void forget(void *ctx)
+{
+	memset(ctx, '-', strlen(ctx));
+}
+
+static int call_secret(const char *in, size_t len, int result_fd)
+{
+	(void)in;
+	(void)len;
+	(void)result_fd;
+	return dprintf(STDOUT_FILENO, "%s", secret) > 0 ? 0 : 9;
+}
+
 static const struct child_call calls[] = {
 	{ "upper", call_upper },
 	{ "crash", call_crash },
 	{ "environment", call_environment },
+	{ "secret", call_secret },
 };
 
 /* ---- helpers ---- */
@@ -86,7 +102,7 @@ static int number_in(const char *text)
 
 static void start(struct fixture *f)
 {
-	const struct supervisor_config cfg = { .calls = calls, .ncalls = 3 };
+	const struct supervisor_config cfg = { .calls = calls, .ncalls = 4, .forget = forget, .ctx = secret };
 	struct error e = ERROR_INIT;
 
 	memset(f, 0, sizeof *f);
@@ -1036,6 +1052,18 @@ static void call_with_result(void **state)
 	stop(&f);
 }
 
+static void what_is_forgotten(void **state)
+{
+	struct fixture f;
+	struct spawn spec = spec_of_call("secret", "");
+
+	(void)state;
+	start(&f);
+	assert_string_equal(out_of(run(&f, &spec)), "---------");
+	assert_string_equal(secret, "only ours");
+	stop(&f);
+}
+
 static void call_that_crashes(void **state)
 {
 	struct fixture f;
@@ -1352,6 +1380,7 @@ int main(void)
 		cmocka_unit_test(relay_is_ended),
 		cmocka_unit_test(stop_with_children_running),
 		cmocka_unit_test(call_with_result),
+		cmocka_unit_test(what_is_forgotten),
 		cmocka_unit_test(call_that_crashes),
 		cmocka_unit_test(call_has_its_environment),
 		cmocka_unit_test(result_of_an_exec),
