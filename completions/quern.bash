@@ -1,7 +1,9 @@
-# Made from the option table of quern by `make update-completions`; do not edit.
+# Made from the option table of quern by `make update-docs`; do not edit.
 _quern()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+	[[ $prev != = ]] || prev=${COMP_WORDS[COMP_CWORD-2]}
+	[[ $cur != = ]] || cur=
 	COMPREPLY=()
 	case $prev in
 	--prompt | -p)

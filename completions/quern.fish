@@ -1,4 +1,4 @@
-# Made from the option table of quern by `make update-completions`; do not edit.
+# Made from the option table of quern by `make update-docs`; do not edit.
 complete -c quern -s p -l prompt -x -d 'the task'
 complete -c quern -l print -d 'means nothing: every run is one task, printed'
 complete -c quern -s n -l no-stdin -d 'leave stdin alone'
@@ -27,6 +27,6 @@ complete -c quern -s q -l quiet -d 'errors alone on stderr'
 complete -c quern -s v -l verbose -d 'requests and transitions on stderr (-v as the only word: the version)'
 complete -c quern -l set -x -d 'any key of a job file, as in --set limits.max_requests=50'
 complete -c quern -l check -d 'read options and job, print what would run, send nothing'
-complete -c quern -l print-schema -x -a 'job events' -d 'the JSON Schema of job files or of events'
-complete -c quern -s h -l help -d 'this text'
-complete -c quern -s V -l version -d 'the version'
+complete -c quern -l print-schema -x -a 'job events' -d 'print the JSON Schema of job files or of events'
+complete -c quern -s h -l help -d 'print the options and the exit codes'
+complete -c quern -s V -l version -d 'print name and version'

@@ -1,5 +1,5 @@
 #compdef quern
-# Made from the option table of quern by `make update-completions`; do not edit.
+# Made from the option table of quern by `make update-docs`; do not edit.
 _arguments \
 	'-p[the task]:TEXT:' \
 	'--prompt=[the task]:TEXT:' \
@@ -40,9 +40,9 @@ _arguments \
 	'--verbose[requests and transitions on stderr (-v as the only word\: the version)]' \
 	'--set=[any key of a job file, as in --set limits.max_requests=50]:KEY=VALUE:' \
 	'--check[read options and job, print what would run, send nothing]' \
-	'--print-schema=[the JSON Schema of job files or of events]:NAME:(job events)' \
-	'-h[this text]' \
-	'--help[this text]' \
-	'-V[the version]' \
-	'--version[the version]' \
+	'--print-schema=[print the JSON Schema of job files or of events]:NAME:(job events)' \
+	'-h[print the options and the exit codes]' \
+	'--help[print the options and the exit codes]' \
+	'-V[print name and version]' \
+	'--version[print name and version]' \
 	'1:job file:_files'

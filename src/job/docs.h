@@ -8,6 +8,10 @@
 /* Completions for "bash", "zsh" or "fish"; -1 for another name. */
 int job_print_completion(const char *shell, struct buf *out);
 
+/* The man page's lists as mdoc: of the options a .Ss and a .Bl for each group, and one .Bl of the keys that have none. */
+void job_print_man(struct buf *out);
+void job_print_man_keys(struct buf *out);
+
 /* How an option is spelled for people: "-t, --max-turns N". */
 void job_spell_option(const struct job_key *k, struct buf *out);
 /* The default as people read it, NULL = none. */

@@ -115,7 +115,5 @@ int job_read_task(const struct job *job, const struct task_wait *wait, struct bu
 void job_print_help(struct buf *out);
 void job_print_schema(struct buf *out);
 void job_print_check(const struct job *job, struct buf *out);
-/* The options as mdoc: a .Ss and a .Bl list of .It lines for each group. */
-void job_print_man(struct buf *out);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The one table of what can be asked. A row is a job key, an option, or both; a row without a path is an
  * option that no job file has. Parsing, "did you mean", --help, --print-schema job, --check, the man page's
- * list and the shell completions read this table, so a new key is one row and one field of struct job.
+ * lists and the shell completions read this table, so a new key is one row and one field of struct job.
  */
 #ifndef QUERN_JOB_SCHEMA_H
 #define QUERN_JOB_SCHEMA_H
@@ -81,6 +81,7 @@ struct job_key {
 	enum key_act act;
 	const char *sets;
 	const char *help; /* one line */
+	const char *man;  /* what the man page says behind it, sentences without the last full stop; NULL = nothing */
 };
 
 extern const struct job_key job_keys[];

@@ -140,8 +140,6 @@ static void write_assistant(struct line *l)
 	jo_knull(o, "parent_tool_use_id");
 	if (v->error)
 		jo_kstr(o, "error", v->error);
-	if (v->aborted)
-		jo_kbool(o, "aborted", true);
 }
 
 static void write_user(struct line *l)

@@ -69,7 +69,6 @@ struct event_assistant {
 	const char *stop_reason, *stop_sequence; /* set on the last line of an accepted answer only */
 	const struct usage *usage;               /* so far; final on the last line */
 	const char *error;                       /* error category, synthetic line only */
-	bool aborted;
 };
 struct event_user {
 	const struct block *block;

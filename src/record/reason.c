@@ -33,21 +33,40 @@ int terminal_exit_code(enum terminal_reason r, bool transient)
 	return row ? row->exit_code : terminals[TERM_INTERNAL_ERROR].exit_code;
 }
 
-static void print_row(struct buf *out, const char *code, const char *name, const char *text)
+/* Calls print for each row of the exit-code table. The list is written in ascending order of the codes; the tests hold
+ * it to that. */
+static void each_row(void (*print)(struct buf *out, const char *code, const char *name, const char *text),
+                     struct buf *out)
+{
+	char code[16];
+
+	for (int r = TERM_NONE + 1; r < TERM_COUNT; r++) {
+		snprintf(code, sizeof code, "%d", terminals[r].exit_code);
+		print(out, code, terminals[r].name, terminals[r].text);
+	}
+	snprintf(code, sizeof code, "%d", EXIT_TRANSIENT);
+	print(out, code, terminals[TERM_MODEL_ERROR].name, "the model call failed, but a later run may succeed");
+	print(out, "128+N", "aborted_streaming, aborted_tools", "ended by signal N");
+}
+
+static void text_row(struct buf *out, const char *code, const char *name, const char *text)
 {
 	buf_addf(out, "  %5s  %-33s  %s\n", code, name, text);
 }
 
 void reason_print_exit_codes(struct buf *out)
 {
-	char code[16];
+	each_row(text_row, out);
+}
 
-	/* The list is written in ascending order of the codes; the tests hold it to that. */
-	for (int r = TERM_NONE + 1; r < TERM_COUNT; r++) {
-		snprintf(code, sizeof code, "%d", terminals[r].exit_code);
-		print_row(out, code, terminals[r].name, terminals[r].text);
-	}
-	snprintf(code, sizeof code, "%d", EXIT_TRANSIENT);
-	print_row(out, code, terminals[TERM_MODEL_ERROR].name, "the model call failed, but a later run may succeed");
-	print_row(out, "128+N", "aborted_streaming, aborted_tools", "ended by signal N");
+static void man_row(struct buf *out, const char *code, const char *name, const char *text)
+{
+	buf_addf(out, ".It %s\n.Cm %s :\n%s.\n", code, name, text);
+}
+
+void reason_print_man(struct buf *out)
+{
+	buf_adds(out, ".Bl -tag -width 128+N -compact\n");
+	each_row(man_row, out);
+	buf_adds(out, ".El\n");
 }

@@ -104,5 +104,7 @@ const struct terminal_row *terminal_row(enum terminal_reason r); /* NULL for TER
 int terminal_exit_code(enum terminal_reason r, bool transient);
 /* The exit-code table as text, one row a line, ascending, as --help shows it. */
 void reason_print_exit_codes(struct buf *out);
+/* The same table as an mdoc list, for the man page. */
+void reason_print_man(struct buf *out);
 
 #endif

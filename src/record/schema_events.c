@@ -48,7 +48,6 @@ const struct schema_field schema_assistant[] = {
 	{ "message", REF("assistant_message"), false },
 	{ "parent_tool_use_id", NULL_ONLY, false },
 	{ "error", REF("error_category"), true },
-	{ "aborted", TRUE_ONLY, true },
 	END,
 };
 
@@ -246,8 +245,7 @@ static const char *const error_categories[] = {
 	"unknown",
 	NULL,
 };
-static const char *const permission_modes[] = { "default", "acceptEdits", "bypassPermissions", "plan", "dontAsk",
-	                                        "auto",    NULL };
+static const char *const permission_modes[] = { "default", "acceptEdits", "bypassPermissions", NULL };
 static const char *const cost_bases[] = { "list", "unknown", NULL };
 
 static void fields(struct json_out *o, const struct schema_field *f)

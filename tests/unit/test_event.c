@@ -232,13 +232,13 @@ static void assistant_lines(void **state)
 	            "\"ephemeral_1h_input_tokens\":6},\"server_tool_use\":{\"web_search_requests\":7},"
 	            "\"speed\":\"fast\"}},\"parent_tool_use_id\":null," TAIL("000000000001"));
 	ev.u.assistant = (struct event_assistant){
-		.message_id = "x", .model = "<synthetic>", .text = "overloaded", .error = "overloaded", .aborted = true
+		.message_id = "x", .model = "<synthetic>", .text = "overloaded", .error = "overloaded"
 	};
 	assert_line(*state, ev,
 	            "{\"type\":\"assistant\",\"message\":{\"id\":\"x\",\"type\":\"message\",\"role\":\"assistant\","
 	            "\"model\":\"<synthetic>\",\"content\":[{\"type\":\"text\",\"text\":\"overloaded\"}],"
 	            "\"stop_reason\":null,\"stop_sequence\":null,\"usage\":" NO_USAGE "},"
-	            "\"parent_tool_use_id\":null,\"error\":\"overloaded\",\"aborted\":true," TAIL("000000000001"));
+	            "\"parent_tool_use_id\":null,\"error\":\"overloaded\"," TAIL("000000000001"));
 	block_unref(call);
 }
 

@@ -9,6 +9,7 @@
 #include "job/schema.h"
 #include "job/suggest.h"
 #include "job/value.h"
+#include "record/reason.h"
 
 static void test_help(void **state)
 {
@@ -127,7 +128,7 @@ static void test_completions_are_current(void **state)
 		if (io_read_file(AT_FDCWD, path, &kept, &e))
 			fail_msg("%s", e.msg);
 		if (strcmp(buf_str(&made), buf_str(&kept)))
-			fail_msg("%s is stale: run make update-completions", path);
+			fail_msg("%s is stale: run make update-docs", path);
 		buf_release(&made);
 		buf_release(&kept);
 	}
@@ -141,9 +142,58 @@ static void test_man(void **state)
 
 	(void)state;
 	job_print_man(&b);
-	assert_non_null(strstr(buf_str(&b), ".It Fl t , Fl -max-turns Ar N\nMost answers of the model.\nJob key\n"
-	                                    ".Cm limits.max_turns .\nThe default is 100.\n"));
+	assert_non_null(strstr(buf_str(&b), ".It Fl o , Fl -output-format Ar FORMAT\n"
+	                                    "Events as they come, the result alone, or the answer's text.\n"
+	                                    "One of\n.Cm stream-json ,\n.Cm json\nor\n.Cm text .\n"
+	                                    "See OUTPUT.\nKey\n.Cm output.format ;\ndefault\n.Cm stream-json .\n"));
+	assert_non_null(strstr(buf_str(&b), "\n.It Cm -\n"));
+	assert_non_null(
+	        strstr(buf_str(&b), ".Cm claude-sonnet-5-5 ;\nvariables\n.Ev QUERN_MODEL , ANTHROPIC_MODEL .\n"));
+	assert_non_null(strstr(buf_str(&b), ": write \\-\\-prompt=TEXT.\n"));
 	buf_release(&b);
+}
+
+static void test_man_keys(void **state)
+{
+	struct buf b = BUF_INIT(1 << 16);
+
+	(void)state;
+	job_print_man_keys(&b);
+	assert_non_null(
+	        strstr(buf_str(&b), ".It Cm limits.max_requests : Ar number\nMost requests, retries included.\n"));
+	assert_non_null(strstr(buf_str(&b), "Default\n.Cm 256MiB .\n"));
+	assert_null(strstr(buf_str(&b), "limits.max_turns"));
+	buf_release(&b);
+}
+
+/* The part of the page between its two marks is what is made now. */
+static void assert_current(const char *page, const char *name, void (*print)(struct buf *out))
+{
+	struct buf made = BUF_INIT(1 << 16);
+
+	buf_addf(&made, "\n.\\\" begin %s\n", name);
+	print(&made);
+	buf_addf(&made, ".\\\" end %s\n", name);
+	if (!strstr(page, buf_str(&made)))
+		fail_msg("the %s of man/quern.1 are stale: run make update-docs", name);
+	buf_release(&made);
+}
+
+static void test_man_page_is_current(void **state)
+{
+	const char *src = getenv("srcdir");
+	struct buf page = BUF_INIT(1 << 20);
+	struct error e = ERROR_INIT;
+	char path[512];
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/man/quern.1", src ? src : ".");
+	if (io_read_file(AT_FDCWD, path, &page, &e))
+		fail_msg("%s", e.msg);
+	assert_current(buf_str(&page), "options", job_print_man);
+	assert_current(buf_str(&page), "keys", job_print_man_keys);
+	assert_current(buf_str(&page), "exit codes", reason_print_man);
+	buf_release(&page);
 }
 
 static void test_table_is_sound(void **state)
@@ -256,6 +306,8 @@ int main(void)
 		cmocka_unit_test(test_check_hides_secrets),
 		cmocka_unit_test(test_completions_are_current),
 		cmocka_unit_test(test_man),
+		cmocka_unit_test(test_man_keys),
+		cmocka_unit_test(test_man_page_is_current),
 		cmocka_unit_test(test_table_is_sound),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_suggestions),

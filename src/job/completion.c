@@ -1,4 +1,4 @@
-/* The man page's option list and the completions of three shells. */
+/* The completions of three shells. */
 #include "job/docs.h"
 
 #include <stdio.h>
@@ -6,71 +6,7 @@
 
 #include "job/job.h"
 
-#define GENERATED "# Made from the option table of quern by `make update-completions`; do not edit.\n"
-
-/* --- man page --- */
-
-/* mdoc macros take words; text needs its backslashes and leading dots guarded. */
-static void mdoc_text(const char *s, struct buf *out)
-{
-	if (*s == '.' || *s == '\'')
-		buf_adds(out, "\\&");
-	for (; *s; s++) {
-		if (*s == '\\')
-			buf_adds(out, "\\e");
-		else
-			buf_addc(out, *s);
-	}
-}
-
-static void mdoc_item(const struct job_key *k, struct buf *out)
-{
-	const char *dash = k->option[0] ? "-" : "";
-
-	buf_adds(out, ".It");
-	if (k->letter && k->option[0])
-		buf_addf(out, " Fl %c , Fl -%s", k->letter, k->option);
-	else if (k->letter)
-		buf_adds(out, " Fl");
-	else
-		buf_addf(out, " Fl %s%s", dash, k->option);
-	if (k->alias)
-		buf_addf(out, " , Fl -%s", k->alias);
-	if (k->arg)
-		buf_addf(out, " Ar %s", k->arg);
-	buf_addc(out, '\n');
-	/* A sentence of its own: first letter up, full stop behind. */
-	char first = k->help[0];
-	if (first >= 'a' && first <= 'z')
-		first = (char)(first - 'a' + 'A');
-	buf_addc(out, first);
-	mdoc_text(k->help + 1, out);
-	buf_adds(out, ".\n");
-	if (k->path)
-		buf_addf(out, "Job key\n.Cm %s .\n", k->path);
-	if (k->env)
-		buf_addf(out, "Variable\n.Ev %s .\n", k->env);
-	if (k->choices && k->arg) {
-		buf_adds(out, "One of\n");
-		for (size_t i = 0; k->choices[i]; i++)
-			buf_addf(out, ".Cm %s%s\n", k->choices[i], k->choices[i + 1] ? " ," : " .");
-	}
-	if (job_default_text(k))
-		buf_addf(out, "The default is %s.\n", job_default_text(k));
-}
-
-void job_print_man(struct buf *out)
-{
-	for (int g = 0; g < GROUPS; g++) {
-		buf_addf(out, ".Ss %s\n.Bl -tag -width Ds\n", key_group_titles[g]);
-		for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++)
-			if (k->option && k->group == (enum key_group)g)
-				mdoc_item(k, out);
-		buf_adds(out, ".El\n");
-	}
-}
-
-/* --- completions --- */
+#define GENERATED "# Made from the option table of quern by `make update-docs`; do not edit.\n"
 
 /* What follows an option: the shells differ only in how they say it. */
 enum follows { FOLLOWS_NOTHING, FOLLOWS_TEXT, FOLLOWS_FILE, FOLLOWS_DIR, FOLLOWS_CHOICE };
@@ -102,34 +38,32 @@ static void bash_patterns(const struct job_key *k, struct buf *out)
 	buf_adds(out, ")\n\t\t");
 }
 
-static void bash(struct buf *out)
+static void bash_value(const struct job_key *k, struct buf *out)
 {
-	buf_adds(out, GENERATED "_quern()\n{\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	                        "\tCOMPREPLY=()\n\tcase $prev in\n");
-	for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++) {
-		if (!k->option || !k->option[0] || !k->arg)
-			continue;
-		bash_patterns(k, out);
-		switch (follows(k)) {
-		case FOLLOWS_CHOICE:
-			buf_adds(out, "mapfile -t COMPREPLY < <(compgen -W '");
-			choices(k, out);
-			buf_adds(out, "' -- \"$cur\")");
-			break;
-		case FOLLOWS_DIR:
-			buf_adds(out, "mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")");
-			break;
-		case FOLLOWS_FILE:
-			buf_adds(out, "mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")");
-			break;
-		default:
-			buf_adds(out, ":");
-			break;
-		}
-		buf_adds(out, "\n\t\treturn ;;\n");
+	bash_patterns(k, out);
+	switch (follows(k)) {
+	case FOLLOWS_CHOICE:
+		buf_adds(out, "mapfile -t COMPREPLY < <(compgen -W '");
+		choices(k, out);
+		buf_adds(out, "' -- \"$cur\")");
+		break;
+	case FOLLOWS_DIR:
+		buf_adds(out, "mapfile -t COMPREPLY < <(compgen -d -- \"$cur\")");
+		break;
+	case FOLLOWS_FILE:
+		buf_adds(out, "mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")");
+		break;
+	default:
+		buf_adds(out, ":");
+		break;
 	}
-	buf_adds(out, "\tesac\n\tif [[ $cur == -* ]]; then\n\t\tmapfile -t COMPREPLY < <(compgen -W '");
+	buf_adds(out, "\n\t\treturn ;;\n");
+}
+
+static void bash_options(struct buf *out)
+{
 	const char *space = "";
+
 	for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++) {
 		if (!k->option || !k->option[0])
 			continue;
@@ -138,6 +72,20 @@ static void bash(struct buf *out)
 		if (k->alias)
 			buf_addf(out, " --%s", k->alias);
 	}
+}
+
+/* bash makes three words of --option=value. */
+static void bash(struct buf *out)
+{
+	buf_adds(out, GENERATED "_quern()\n{\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+	                        "\t[[ $prev != = ]] || prev=${COMP_WORDS[COMP_CWORD-2]}\n"
+	                        "\t[[ $cur != = ]] || cur=\n"
+	                        "\tCOMPREPLY=()\n\tcase $prev in\n");
+	for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++)
+		if (k->option && k->option[0] && k->arg)
+			bash_value(k, out);
+	buf_adds(out, "\tesac\n\tif [[ $cur == -* ]]; then\n\t\tmapfile -t COMPREPLY < <(compgen -W '");
+	bash_options(out);
 	buf_adds(out, "' -- \"$cur\")\n\telse\n\t\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n\tfi\n}\n"
 	              "complete -o filenames -F _quern quern\n");
 }
