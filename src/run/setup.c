@@ -112,14 +112,24 @@ static int make_run_dir(struct world *w, struct error *e)
 	return tmp ? world_child_env(w, tmp, e) : -1;
 }
 
-/* One line, so that nobody wonders why the model never edits. */
+/* Of two "Name: why". */
+static bool same_reason(const char *a, const char *b)
+{
+	return a && b && !strcmp(a + strcspn(a, ":"), b + strcspn(b, ":"));
+}
+
+/* One line, so that nobody wonders why the model never edits. Neighbours with the same reason share it. */
 static void tell_withheld(const struct world *w)
 {
 	const char *const *v = toolbox_withheld(w->toolbox);
 	struct buf b = BUF_INIT(1000);
 
-	for (size_t i = 0; v[i]; i++)
-		buf_addf(&b, "%s%s", i ? "; " : "", v[i]);
+	for (size_t i = 0; v[i]; i++) {
+		bool told_later = same_reason(v[i], v[i + 1]);
+		buf_add(&b, v[i], told_later ? strcspn(v[i], ":") : strlen(v[i]));
+		if (v[i + 1])
+			buf_adds(&b, told_later ? ", " : "; ");
+	}
 	if (b.len)
 		log_warn("tools withheld: %s", buf_str(&b));
 	buf_release(&b);

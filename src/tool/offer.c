@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "tool/internal.h"
 
 #define TOOLS_JSON_MAX ((size_t)64 * 1024)
@@ -76,16 +75,14 @@ static int place_tool(struct toolbox *t, const struct tool_row *row, struct erro
 	if (verdict == PERMIT_RULE)
 		snprintf(why, sizeof why, "denied by a rule");
 	else if (verdict == PERMIT_MODE)
-		snprintf(why, sizeof why, "not allowed in mode %s (allow it with --allowedTools %s)",
-		         permission_mode_name(t->cfg.mode), row->name);
+		snprintf(why, sizeof why, "not allowed in mode %s (see --allowedTools)",
+		         permission_mode_name(t->cfg.mode));
 	else if (row->program && !program_found(&t->cfg, row->program))
 		snprintf(why, sizeof why, "'%s' is not in the tools' PATH", row->program);
 	if (why[0] == '\0')
 		return list_add(t->offered, "%s", row->name) < 0 ? error_nomem(e) : 0;
 	if (t->cfg.names_explicit)
 		return error_set(e, ERR_INPUT, "tool %s was asked for but cannot be offered: %s", row->name, why);
-	if (verdict == PERMIT_YES)
-		log_warn("%s is not offered to the model: %s", row->name, why);
 	return list_add(t->withheld, "%s: %s", row->name, why) < 0 ? error_nomem(e) : 0;
 }
 

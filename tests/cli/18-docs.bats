@@ -93,6 +93,25 @@ for f in sys.argv[1:]:
 	done
 }
 
+# The tour's commands, each behind "$ ", in one shell, with what they print.
+@test "README: the tour prints what it says" {
+	sed -n '/^## A tour/,/^With a model/s/^    //p' "$QUERN_SRC/README.md" | sed "s|/tmp/run|$T/run|g" >"$T/said"
+	[ "$(grep -c '^\$ ' "$T/said")" -ge 6 ]
+	cp -R "$QUERN_SRC/examples" "$T/examples"
+	mkdir "$T/build"
+	ln -s "$QUERN" "$T/build/quern"
+	cat >"$T/tour" <<-'END'
+		cd "$T"
+		while IFS= read -r line; do
+			[[ $line == '$ '* ]] || continue
+			printf '%s\n' "$line"
+			eval "${line#'$ '}"
+		done <"$T/said"
+	END
+	T=$T bash "$T/tour" >"$T/done" 2>&1
+	diff "$T/said" "$T/done"
+}
+
 @test "options named in README and examples exist" {
 	grep -rhoE -- 'quern[^|`]*' "$QUERN_SRC/README.md" | grep -oE -- ' --[a-zA-Z][a-zA-Z-]+' | tr -d ' ' | sort -u | while read -r o; do
 		options_of_help | grep -qx -- "$o" || { echo "README: $o"; exit 1; }

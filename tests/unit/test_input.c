@@ -126,8 +126,7 @@ static void modes_and_rules(void **state)
 	w->cfg.mode = MODE_DEFAULT;
 	tool_world_reopen(w);
 	assert_true(listed(toolbox_offered(w->toolbox), "Read") && !listed(toolbox_offered(w->toolbox), "Edit"));
-	assert_true(listed(toolbox_withheld(w->toolbox),
-	                   "Bash: not allowed in mode default (allow it with --allowedTools Bash)"));
+	assert_true(listed(toolbox_withheld(w->toolbox), "Bash: not allowed in mode default (see --allowedTools)"));
 	assert_int_equal(toolbox_class(w->toolbox, "Read"), TOOL_READ_ONLY);
 	assert_int_equal(toolbox_class(w->toolbox, "Bash"), TOOL_UNKNOWN);
 	assert_string_equal(tool_world_call(w, "Bash", "{\"command\":\"rm x\"}"),
