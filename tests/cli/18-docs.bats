@@ -5,8 +5,12 @@ load ../lib/helpers
 
 MAN=$QUERN_SRC/man/quern.1
 
+# page [WIDTH]: the man page as plain text, without the overstriking of bold and underlined letters.
+page() { mandoc -T ascii -O "width=${1:-78}" "$MAN" | sed $'s/.\b//g'; }
+section() { page "${2:-78}" | sed -n "/^$1/,/^[A-Z]/p"; }
+
 options_of_help() { "$QUERN" --help | grep -oE -- '--[a-zA-Z][a-zA-Z-]+' | sort -u; }
-options_of_man() { mandoc -T ascii "$MAN" | col -bx | sed -n '/^OPTIONS/,/^[A-Z]/p' | sed '$d' | grep -oE -- '--[a-zA-Z][a-zA-Z-]+' | sort -u; }
+options_of_man() { section OPTIONS | grep -oE -- '--[a-zA-Z][a-zA-Z-]+' | sort -u; }
 
 @test "--help goes to stdout, ends with the exit codes, and fits a terminal" {
 	"$QUERN" --help >"$T/help" 2>"$T/err"
@@ -37,13 +41,13 @@ options_of_man() { mandoc -T ascii "$MAN" | col -bx | sed -n '/^OPTIONS/,/^[A-Z]
 @test "the exit codes of help and man page are the same table" {
 	codes() { grep -oE '^ *[0-9]+ +[a-z_]+' | awk '{print $1, $2}' | sort -u; }
 	"$QUERN" --help | sed -n '/[Ee]xit codes/,$p' | codes >"$T/h"
-	mandoc -T ascii -O width=200 "$MAN" | col -bx | sed -n '/^EXIT STATUS/,/^[A-Z]/p' | codes >"$T/m"
+	section 'EXIT STATUS' 200 | codes >"$T/m"
 	[ -s "$T/h" ]
 	diff "$T/h" "$T/m"
 }
 
 @test "every member of an event is in the man page" {
-	mandoc -T ascii "$MAN" | col -bx | sed -n '/^EVENTS/,/^[A-Z]/p' >"$T/events"
+	section EVENTS >"$T/events"
 	"$QUERN" --print-schema events | jq -r '.oneOf[].properties | keys[]' | sort -u >"$T/members"
 	[ "$(wc -l <"$T/members")" -gt 50 ]
 	while read -r m; do
@@ -52,7 +56,7 @@ options_of_man() { mandoc -T ascii "$MAN" | col -bx | sed -n '/^OPTIONS/,/^[A-Z]
 }
 
 @test "every key of the job schema is in the man page" {
-	mandoc -T ascii "$MAN" | col -bx >"$T/man"
+	page >"$T/man"
 	"$QUERN" --print-schema job | jq -r '
 		.properties | to_entries[] | .key as $k | .value.properties // {"": 0} | keys[] |
 		if . == "" then $k else "\($k).\(.)" end' >"$T/keys"
