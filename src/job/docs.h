@@ -8,7 +8,7 @@
 /* Completions for "bash", "zsh" or "fish"; -1 for another name. */
 int job_print_completion(const char *shell, struct buf *out);
 
-/* The man page's lists as mdoc: of the options a .Ss and a .Bl for each group, and one .Bl of the keys that have none. */
+/* The man page's lists as mdoc: of the options a .Ss and a .Bl for each group; of the keys that have none one .Bl. */
 void job_print_man(struct buf *out);
 void job_print_man_keys(struct buf *out);
 
