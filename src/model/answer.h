@@ -30,8 +30,8 @@ struct answer {
 	/* private from here */
 	struct sse sse;
 	enum answer_kind kind;
-	struct model_end end;       /* the transport's part */
-	struct buf body;            /* of an answer that is no stream; of a stream the beginning, for a message */
+	struct model_end end; /* the transport's part */
+	struct buf body;      /* of an answer that is no stream; of a stream the beginning, for a message */
 	char *content_type, *request_id, *message;
 	bool compressed, events;
 };

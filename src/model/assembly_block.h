@@ -6,16 +6,16 @@
 #include "message/message.h"
 
 struct assembly_block {
-	int index;               /* position in the answer's content */
+	int index; /* position in the answer's content */
 	enum block_kind kind;
 	bool stopped;
-	char *start;             /* the object it started with */
+	char *start; /* the object it started with */
 	size_t start_len;
-	struct buf text;         /* text, thinking, or streamed tool input */
+	struct buf text; /* text, thinking, or streamed tool input */
 	struct buf signature;
-	struct buf citations;    /* raw values, comma separated */
-	struct buf members;      /* raw members that deltas set on a block of another kind: ,"key":value... */
-	unsigned set;            /* which ones: bits of member_keys[] */
+	struct buf citations; /* raw values, comma separated */
+	struct buf members;   /* raw members that deltas set on a block of another kind: ,"key":value... */
+	unsigned set;         /* which ones: bits of member_keys[] */
 };
 
 /* Takes the start event's content_block. -1 with *e: it is no object, or no memory; b is released then. */

@@ -14,13 +14,15 @@ enum catalog_flags {
 };
 
 /* Prices in nano-USD a token (= milli-USD a million tokens). */
-struct catalog_price { int64_t input, write_5m, write_1h, read, output; };
+struct catalog_price {
+	int64_t input, write_5m, write_1h, read, output;
+};
 
 struct catalog_row {
-	const char *id;            /* prefix that must stop at the end, '-' + 8 digits, '@', ':' or '[' */
+	const char *id; /* prefix that must stop at the end, '-' + 8 digits, '@', ':' or '[' */
 	int64_t window, max_output;
 	struct catalog_price price;
-	int64_t step_above;        /* prompt tokens above which `above` holds for the whole request; 0 = none */
+	int64_t step_above; /* prompt tokens above which `above` holds for the whole request; 0 = none */
 	struct catalog_price above;
 	unsigned flags;
 };

@@ -7,11 +7,14 @@
 #include "base/error.h"
 
 struct header_list {
-	char **v;   /* "Name: value", NULL terminated; NULL if there are none */
+	char **v; /* "Name: value", NULL terminated; NULL if there are none */
 	size_t n;
 };
 
-#define HEADER_LIST_INIT { NULL, 0 }
+#define HEADER_LIST_INIT                                                                                               \
+	{                                                                                                              \
+		NULL, 0                                                                                                \
+	}
 
 /* Adds a header, or replaces the one of that name. -1 with *e: the name is no token or one that only the transport may
  * set, the value holds a control character or is blank at an end, or no memory. */

@@ -9,11 +9,11 @@
 /* What is known beside the code. */
 struct http_trouble {
 	CURLcode code;
-	const char *text;        /* libcurl's words, may be "" */
-	const char *code_text;   /* its words for the code alone */
+	const char *text;      /* libcurl's words, may be "" */
+	const char *code_text; /* its words for the code alone */
 	long os_errno;
-	long connect_status;     /* of a proxy's answer to CONNECT, 0 = none */
-	bool in_head;            /* the answer had begun, its head had not ended */
+	long connect_status; /* of a proxy's answer to CONNECT, 0 = none */
+	bool in_head;        /* the answer had begun, its head had not ended */
 };
 
 /* Fills *done but for the message, which is malloc'ed and returned (NULL: no memory). */

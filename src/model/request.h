@@ -20,9 +20,9 @@ struct request_slice {
 };
 
 struct request_body {
-	size_t length;              /* of the whole body */
+	size_t length; /* of the whole body */
 	/* private from here */
-	struct buf head, middle;    /* what stands before the tools, and between them and the messages */
+	struct buf head, middle; /* what stands before the tools, and between them and the messages */
 	struct request_slice *v;
 	size_t n, cap;
 };

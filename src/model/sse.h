@@ -14,13 +14,13 @@ typedef int (*sse_event_fn)(void *ctx, const char *name, const char *data, size_
 struct sse {
 	sse_event_fn fn;
 	void *ctx;
-	struct buf line;   /* the line so far */
+	struct buf line; /* the line so far */
 	struct buf name;
 	struct buf data;
-	bool after_cr;     /* swallow a LF at the start of the next chunk */
-	bool seen_data;    /* at least one data line since the last dispatch */
-	unsigned bom;      /* bytes of a leading BOM matched so far; 4 = past it */
-	struct buf stray;  /* lines that are no field, comment or blank: see sse_stray */
+	bool after_cr;    /* swallow a LF at the start of the next chunk */
+	bool seen_data;   /* at least one data line since the last dispatch */
+	unsigned bom;     /* bytes of a leading BOM matched so far; 4 = past it */
+	struct buf stray; /* lines that are no field, comment or blank: see sse_stray */
 };
 
 #define SSE_MAX_EVENT ((size_t)64 << 20)

@@ -5,7 +5,9 @@
 #include "model/model.h"
 #include "model/retry.h"
 
-struct watchdog_limits { int64_t connect_ms, first_byte_ms, idle_ms, progress_ms; };
+struct watchdog_limits {
+	int64_t connect_ms, first_byte_ms, idle_ms, progress_ms;
+};
 struct watchdog {
 	struct watchdog_limits limits;
 	int64_t started, last_byte, last_content;

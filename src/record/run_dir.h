@@ -14,7 +14,7 @@
 #include "base/error.h"
 
 struct run_dir_config {
-	const char *explicit_dir;          /* --run-dir or NULL */
+	const char *explicit_dir; /* --run-dir or NULL */
 	const char *session_id;
 	const char *const *writable_roots; /* absolute real paths, NULL terminated */
 	int64_t max_bytes;

@@ -1,6 +1,6 @@
 /* Answers of all kinds, given as bytes. */
-#include "test.h"
 #include "model/answer.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Answers put together from events. What the sink was told is written down as text, so that an expectation is a string.
  */
-#include "test.h"
 #include "model/assembly.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

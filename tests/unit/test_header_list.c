@@ -1,6 +1,6 @@
 /* Request headers and the URL: what is sent, what is refused, and that refusals show no value. */
-#include "test.h"
 #include "model/header_list.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>

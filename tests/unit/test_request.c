@@ -1,6 +1,6 @@
 /* Request bodies: exact bytes, cache marks, and that a body only grows at its end. */
-#include "test.h"
 #include "model/request.h"
+#include "test.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Server-sent events: each vector whole, a byte at a time, and cut in two at every place. */
-#include "test.h"
 #include "model/sse.h"
+#include "test.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
-#include "base/reactor.h"
 #include "base/log.h"
+#include "base/reactor.h"
 
 enum feed { FEED_PIPE, FEED_FILE, FEED_FILE_MIDDLE, FEED_SOCKET, FEED_NULL, FEED_CLOSED };
 

@@ -1,8 +1,8 @@
 
 
-#include "test.h"
 #include "base/clock.h"
 #include "model/watchdog.h"
+#include "test.h"
 
 static const struct watchdog_limits limits = { 30, 300, 200, 600 };
 
