@@ -594,6 +594,21 @@ int roots_add(struct roots *r, const char *dir, bool writable, struct error *e)
 	return 0;
 }
 
+int roots_spell(struct roots *r, size_t root, const char *name, struct error *e)
+{
+	char clean[PATH_CAP];
+
+	if (root >= r->n || name[0] != '/' || strlen(name) >= PATH_CAP)
+		return error_set(e, ERR_BUG, "no name for a root directory");
+	clean_absolute(name, true, clean);
+	char *given = strdup(clean);
+	if (!given)
+		return error_nomem(e);
+	free(r->v[root].given);
+	r->v[root].given = given;
+	return 0;
+}
+
 struct roots *roots_open(const char *const *dirs, struct error *e)
 {
 	struct roots *r = calloc(1, sizeof *r);

@@ -157,6 +157,7 @@ static int make_tools(struct world *w, struct error *e)
 		.names_explicit = job->tools_explicit,
 		.workspace = w->workspace,
 		.add_dirs = w->add_dirs,
+		.spelled = w->spelled,
 		.skip_files = world_own_files(w),
 		.mode = mode_of(job),
 		.allow = job->allow,

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The real, absolute path of a directory that can be read; it is what everything else is measured against. */
@@ -39,20 +40,62 @@ static size_t count(const char *const *v)
 	return n;
 }
 
+/* dir as an absolute path, links and all; what it resolves to if that cannot be said. NULL: no memory. */
+static const char *spelled_dir(struct world *w, const char *dir, const char *real)
+{
+	struct buf b = BUF_INIT(4095);
+	char cwd[4096];
+	const char *path = real;
+
+	if (dir[0] == '/')
+		return arena_strdup(&w->arena, dir);
+	if (getcwd(cwd, sizeof cwd) && !buf_addf(&b, "%s/%s", cwd, dir))
+		path = arena_strdup(&w->arena, buf_str(&b));
+	buf_release(&b);
+	return path;
+}
+
+/* Does path name the directory `dir`, whatever links it goes through? */
+static bool same_dir(const char *path, const char *dir)
+{
+	struct stat a, b;
+
+	return path && path[0] == '/' && !stat(path, &a) && !stat(dir, &b) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* For the directory we were started in that is the shell's name: it keeps the links that getcwd resolves. */
+static const char *spelled_workspace(struct world *w)
+{
+	const char *pwd = getenv("PWD");
+
+	if (strcmp(w->job->workspace, ".") == 0 && same_dir(pwd, w->workspace))
+		return arena_strdup(&w->arena, pwd);
+	return spelled_dir(w, w->job->workspace, w->workspace);
+}
+
 int world_workspace(struct world *w, struct error *e)
 {
 	size_t n = count(w->job->add_dirs);
 	const char **dirs = arena_alloc(&w->arena, (n + 1) * sizeof *dirs);
+	const char **spelled = arena_alloc(&w->arena, (n + 2) * sizeof *spelled);
 
-	if (!dirs)
+	if (!dirs || !spelled)
 		return error_nomem(e);
 	w->workspace = real_dir(w, "the workspace", w->job->workspace, e);
 	if (!w->workspace)
 		return -1;
+	spelled[0] = spelled_workspace(w);
+	if (!spelled[0])
+		return error_nomem(e);
+	w->spelled = spelled;
 	for (size_t i = 0; i < n; i++) {
 		dirs[i] = real_dir(w, "the added directory", w->job->add_dirs[i], e);
 		if (!dirs[i])
 			return -1;
+		spelled[i + 1] = spelled_dir(w, w->job->add_dirs[i], dirs[i]);
+		if (!spelled[i + 1])
+			return error_nomem(e);
 	}
 	w->add_dirs = dirs;
 	return 0;

@@ -36,6 +36,7 @@ struct world {
 	bool key_bearer;
 	const char *workspace;       /* absolute, real */
 	const char *const *add_dirs; /* likewise */
+	const char *const *spelled;  /* the absolute names that the user gave the workspace and each of add_dirs */
 	struct run_dir *run_dir;
 	const char *const *child_env;
 	struct supervisor *supervisor;

@@ -46,11 +46,15 @@ static int quoted(const struct edit *x)
 	return (int)utf8_floor(x->old, x->old_n, x->old_n < QUOTE_BYTES ? x->old_n : QUOTE_BYTES);
 }
 
+/* The model knew the file, but with another content. */
+static bool was_changed(const struct edit *x)
+{
+	return x->j->known && memcmp(x->sha, x->j->sha, SHA256_BYTES) != 0;
+}
+
 static const char *changed_hint(const struct edit *x)
 {
-	return x->j->known && memcmp(x->sha, x->j->sha, SHA256_BYTES) != 0
-	               ? "\nThe file has been modified since it was read. Read it again."
-	               : "";
+	return was_changed(x) ? "\nThe file has been modified since it was read. Read it again." : "";
 }
 
 static int not_found(const struct edit *x)
@@ -182,7 +186,7 @@ static int report(const struct edit *x, int dir, const char *name, const struct 
 	r.state.mtime_ns = file_mtime_ns(now);
 	r.state.lines = SIZE_MAX >> 1;
 	/* Who knew all of the old content knows all of the new. */
-	r.state.whole = x->j->known && x->j->whole && memcmp(x->sha, x->j->sha, SHA256_BYTES) == 0;
+	r.state.whole = x->j->known && x->j->whole && !was_changed(x);
 	buf_addf(&text, "The file %s has been updated", x->j->path);
 	if (x->m.n > 1)
 		buf_addf(&text, " (%zu replacements)", x->m.n);
@@ -190,6 +194,8 @@ static int report(const struct edit *x, int dir, const char *name, const struct 
 	if (old->st_nlink > 1)
 		buf_addf(&text, " It had %lu hard links; its other names keep the old content.",
 		         (unsigned long)old->st_nlink);
+	if (was_changed(x))
+		buf_adds(&text, " It had been modified since it was read; that change is kept.");
 	buf_adds(&text, " Lines around the edit:\n");
 	size_t from = s.new_from > CONTEXT_LINES ? s.new_from - CONTEXT_LINES : 1;
 	size_t to = s.new_to - s.new_from > SNIPPET_LINES ? s.new_from + SNIPPET_LINES : s.new_to;

@@ -91,13 +91,18 @@ int file_plan(struct call *c, const char *name, const char *path, bool writing, 
 	static const unsigned char none[SHA256_BYTES];
 	struct toolbox *t = c->t;
 	const struct read_record *r = find_state(t, path);
-	int64_t ndirs = 0;
+	int64_t ndirs = 0, nspelled = 0;
 
 	for (const char *const *d = t->cfg.add_dirs; d && *d; d++)
 		ndirs++;
+	for (const char *const *d = t->cfg.spelled; d && *d; d++)
+		nspelled++;
 	pack_bytes(&c->frame, t->cfg.workspace, strlen(t->cfg.workspace));
 	pack_int(&c->frame, ndirs);
 	for (const char *const *d = t->cfg.add_dirs; d && *d; d++)
+		pack_bytes(&c->frame, *d, strlen(*d));
+	pack_int(&c->frame, nspelled);
+	for (const char *const *d = t->cfg.spelled; d && *d; d++)
 		pack_bytes(&c->frame, *d, strlen(*d));
 	pack_bytes(&c->frame, t->run_dir ? t->run_dir : "", t->run_dir ? strlen(t->run_dir) : 0);
 	pack_int(&c->frame, writing && t->cfg.mode != MODE_BYPASS);
@@ -204,6 +209,9 @@ int file_job_begin(struct file_job *j, const char *in, size_t in_len, int result
 	bool ok = j->roots != NULL;
 	for (int64_t n = unpack_int(&j->in); n > 0 && ok; n--)
 		ok = roots_add(j->roots, unpack_bytes(&j->in, NULL), true, &e) == 0;
+	int64_t nspelled = unpack_int(&j->in);
+	for (int64_t i = 0; i < nspelled && ok; i++)
+		ok = roots_spell(j->roots, (size_t)i, unpack_bytes(&j->in, NULL), &e) == 0;
 	const char *run_dir = unpack_bytes(&j->in, NULL);
 	if (ok && *run_dir)
 		ok = roots_add(j->roots, run_dir, false, &e) == 0;

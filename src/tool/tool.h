@@ -26,6 +26,8 @@ struct toolbox_config {
 	bool names_explicit;         /* from --tools or tools.builtin: one that cannot be offered is exit 2 */
 	const char *workspace;       /* absolute, real path */
 	const char *const *add_dirs; /* absolute, real paths, NULL terminated */
+	const char *const *spelled;  /* absolute names that the user gave them: the workspace's, then each added
+	                                directory's; NULL = the same paths */
 	const char *const
 	        *skip_files; /* absolute paths of our own output files: searches leave them out; NULL terminated */
 	enum permission_mode mode;

@@ -261,6 +261,9 @@ static int open_roots(struct toolbox *t, struct error *e)
 	for (const char *const *d = t->cfg.add_dirs; d && *d; d++)
 		if (roots_add(t->roots, *d, true, e) < 0)
 			return -1;
+	for (size_t i = 0; t->cfg.spelled && t->cfg.spelled[i]; i++)
+		if (roots_spell(t->roots, i, t->cfg.spelled[i], e) < 0)
+			return -1;
 	return 0;
 }
 

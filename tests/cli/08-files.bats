@@ -98,6 +98,13 @@ play() { serve "$(script "$@" "$(say end)")"; q -p go --allowedTools Edit,Write;
 	printf 'a 1\nb 2\n' >f
 	play "$(read_ f)" "$(edit f 'a 1' 'a 3')" "$(edit f 'b 2' 'b 4')"
 	is "$(tr '\n' ' ' <f)" "a 3 b 4 "
+	stop_server
+	rm -rf "$T/log"
+	mkdir "$T/log"
+	serve "$(script "$(read_ f)" "$(bash_call 'echo c >>f')" "$(edit f 'b 4' 'b 5')" "$(say end)")"
+	q -p go --allowedTools Edit,Bash
+	has "$(result_text 4)" "modified since it was read"
+	is "$(tr '\n' ' ' <f)" "a 3 b 5 c "
 }
 
 @test "Write over a file that was not read is refused; a new file is made, with its directories" {
@@ -166,6 +173,31 @@ make_escape() {
 	is "$(cat sub/inner.txt)" INNER
 	is "$(cat sub/new.txt)" new
 	[ -L file-in ]
+}
+
+@test "a path spelled through the link that names the workspace or an added directory lies in it" {
+	make_escape
+	mkdir "$T/real-more"
+	echo extra >"$T/real-more/e.txt"
+	ln -s work ../work-link
+	ln -s real-more ../more-link
+	ln -s "$T/work-link/sub/inner.txt" through-link
+	serve "$(script "$(read_ "$T/work-link/sub/inner.txt")" "$(write "$T/work-link/sub/new.txt" new)" "$(read_ "$T/more-link/e.txt")" \
+		"$(call Grep "{\"pattern\":\"inner\",\"path\":\"$T/work-link/sub\"}")" "$(read_ through-link)" "$(read_ "$T/work-link/../outside/secret.txt")" "$(say end)")"
+	q -p go -C ../work-link --add-dir ../more-link --allowedTools Write
+	exits 0
+	local n
+	for n in 2 3 4 5 6; do is "$n $(result_is_error "$n")" "$n false"; done
+	is "$(cat sub/new.txt)" new
+	has "$(result_text 4)" extra
+	is "$(result_is_error 7)" true
+	stop_server
+	rm -rf "$T/log"
+	mkdir "$T/log"
+	serve "$(script "$(read_ "$T/work-link/sub/inner.txt")" "$(say end)")"
+	cd ../work-link
+	q -p go
+	is "$(result_is_error 2)" false
 }
 
 @test "Glob and Grep show nothing from outside, and end" {

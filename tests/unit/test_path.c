@@ -243,6 +243,26 @@ static void protected_places_and_read_only_roots(void **state)
 	roots_free(r);
 }
 
+static void a_spelled_name_is_text_and_no_link(void **state)
+{
+	(void)state;
+	struct roots *r = open_roots("work", false);
+	struct error e = ERROR_INIT;
+	char name[4096];
+
+	sh("ln -s work alias");
+	snprintf(name, sizeof name, "%s/alias", base);
+	assert_int_equal(read_it(r, "@/alias/sub/inner.txt", "inner"), PATH_OUTSIDE);
+	assert_int_equal(roots_spell(r, 0, name, &e), 0);
+	assert_int_equal(read_it(r, "@/alias/sub/inner.txt", "inner"), PATH_OK);
+	sh("ln -sfn outside alias");
+	assert_int_equal(read_it(r, "@/alias/sub/inner.txt", "inner"), PATH_OK);
+	assert_int_equal(read_it(r, "@/alias/victim.txt", "original"), PATH_MISSING);
+	assert_int_equal(read_it(r, "@/alias/../outside/victim.txt", "original"), PATH_OUTSIDE);
+	assert_int_equal(roots_spell(r, 0, "relative", &e), -1);
+	roots_free(r);
+}
+
 static void a_missing_root_is_an_error(void **state)
 {
 	(void)state;
@@ -316,6 +336,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(long_paths_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(parents_for_writing, setup, teardown),
 		cmocka_unit_test_setup_teardown(protected_places_and_read_only_roots, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_spelled_name_is_text_and_no_link, setup, teardown),
 		cmocka_unit_test(a_missing_root_is_an_error),
 		cmocka_unit_test_setup_teardown(swapping_never_leads_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(descriptors_do_not_leak, setup, teardown),
