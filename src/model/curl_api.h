@@ -20,6 +20,7 @@
 	F(easy_getinfo)                                                                                                \
 	F(easy_header)                                                                                                 \
 	F(easy_pause)                                                                                                  \
+	F(easy_reset)                                                                                                  \
 	F(easy_strerror)                                                                                               \
 	F(easy_cleanup)                                                                                                \
 	F(multi_init)                                                                                                  \

@@ -15,6 +15,9 @@
 #define DRAIN_MS    1000
 #define DRAIN_BYTES ((size_t)64 << 10)
 
+/* So long of that time the next request waits for it, or it would need a connection of its own. */
+#define JOIN_MS 50
+
 /* For "off": libcurl takes 0 as its own default. */
 #define CONNECT_TIMEOUT_OFF_MS (24L * 3600 * 1000)
 
@@ -37,7 +40,7 @@ struct transfer {
 	bool head_complete;
 	size_t unsent; /* bytes of the request's body */
 	size_t head_bytes, drained;
-	int64_t drain_until;
+	int64_t reported_at;
 	CURLcode code;
 	char error[CURL_ERROR_SIZE];
 };
@@ -47,6 +50,7 @@ struct http {
 	struct http_tls tls;
 	struct reactor *reactor;
 	CURLM *multi;
+	CURL *spare; /* of a request that went well: the next one finds its buffers there */
 	struct transfer *transfers;
 	struct transfer *current;    /* in the list, or NULL */
 	struct reactor_timer timer;  /* libcurl's */
@@ -178,16 +182,28 @@ static void forget_headers(const struct curl_api *api, struct curl_slist *list)
 	api->slist_free_all(list);
 }
 
+static void give_back(struct transfer *t)
+{
+	struct http *h = t->http;
+
+	if (t->added)
+		h->api.multi_remove_handle(h->multi, t->easy);
+	if (h->spare || !t->ended || t->code) {
+		h->api.easy_cleanup(t->easy);
+		return;
+	}
+	h->api.easy_reset(t->easy);
+	h->spare = t->easy;
+}
+
 static void transfer_free(struct transfer *t)
 {
 	struct http *h = t->http;
 
 	if (h->current == t)
 		h->current = NULL;
-	if (t->easy && t->added)
-		h->api.multi_remove_handle(h->multi, t->easy);
 	if (t->easy)
-		h->api.easy_cleanup(t->easy);
+		give_back(t);
 	forget_headers(&h->api, t->headers);
 	if (t->ctx)
 		t->handler.free(t->ctx);
@@ -267,7 +283,8 @@ static struct transfer *transfer_new(struct http *h, const struct http_request *
 	}
 	t->http = h;
 	t->unsent = req->body_length;
-	t->easy = h->api.easy_init();
+	t->easy = h->spare ? h->spare : h->api.easy_init();
+	h->spare = NULL;
 	if (t->easy && !copy_headers(t, req->headers))
 		r = set_options(t, req);
 	if (!r)
@@ -312,8 +329,8 @@ static void report(struct transfer *t)
 		t->handler.done(t->ctx, &done);
 	h->inside--;
 	free(message);
-	t->drain_until = clock_mono_ms() + DRAIN_MS;
-	wake(h, t->drain_until);
+	t->reported_at = clock_mono_ms();
+	wake(h, t->reported_at + DRAIN_MS);
 }
 
 static void tell_signs(struct transfer *t)
@@ -331,7 +348,19 @@ static bool has_signs(const struct transfer *t)
 
 static bool is_over(const struct transfer *t)
 {
-	return t->dead || (t->reported && (t->ended || clock_mono_ms() >= t->drain_until));
+	return t->dead || (t->reported && (t->ended || clock_mono_ms() >= t->reported_at + DRAIN_MS));
+}
+
+/* The end of an answer comes right behind its last event, and then its connection is free. */
+static bool waits_for_connection(struct http *h)
+{
+	for (const struct transfer *t = h->transfers; t; t = t->next) {
+		if (!t->reported || t->ended || clock_mono_ms() >= t->reported_at + JOIN_MS)
+			continue;
+		wake(h, t->reported_at + JOIN_MS);
+		return true;
+	}
+	return false;
 }
 
 /* Does one thing that is due; false if nothing is. Handlers may change the list, so the caller starts again. */
@@ -343,6 +372,8 @@ static bool settle_one(struct http *h)
 			return true;
 		}
 		if (!t->added) {
+			if (waits_for_connection(h))
+				continue;
 			t->added = true;
 			if (h->api.multi_add_handle(h->multi, t->easy)) {
 				t->added = false;
@@ -429,7 +460,7 @@ static void on_wakeup(void *ctx)
 	settle(h);
 	for (struct transfer *t = h->transfers; t; t = t->next)
 		if (t->reported)
-			wake(h, t->drain_until);
+			wake(h, t->reported_at + DRAIN_MS);
 }
 
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *of_socket)
@@ -558,6 +589,8 @@ void http_free(struct http *h)
 		return;
 	while (h->transfers)
 		unlink_and_free(h, h->transfers);
+	if (h->spare)
+		h->api.easy_cleanup(h->spare);
 	if (h->multi)
 		h->api.multi_cleanup(h->multi);
 	reactor_timer_cancel(h->reactor, &h->timer);
