@@ -118,7 +118,10 @@ char *buf_take(struct buf *b, size_t *len)
 {
 	if (b->failed || buf_reserve(b, 0))
 		return NULL;
-	char *p = b->data;
+	/* What is taken is kept, often for the whole run: without the room to grow. */
+	char *p = realloc(b->data, b->len + 1);
+	if (!p)
+		p = b->data;
 	if (len)
 		*len = b->len;
 	buf_init(b, b->max);

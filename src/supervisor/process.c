@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -19,7 +18,7 @@
 
 #define SOCKET_FD      3
 #define QUEUE_MAX      ((size_t)1 << 20)
-#define OOM_SCORE      500
+#define OOM_SCORE      "500"
 #define UNKILLABLE_MS  5000 /* after KILL: a process in the hands of the kernel must not hold up the run */
 #define KILL_PASSES    4    /* a pass over /proc misses what is being forked */
 #define KILL_PAUSE_MS  20
@@ -51,7 +50,7 @@ struct child {
  * forks, which costs a fraction of what each would pay for opening a file of its own in /proc. */
 struct oom_score {
 	int fd; /* /proc/self/oom_score_adj; -1 = leave it as it is */
-	char own[16], of_children[16];
+	char own[16];
 };
 
 struct process {
@@ -264,7 +263,7 @@ static pid_t fork_child(struct process *p, struct child_plan *plan)
 	/* Signals that come before the child has its own dispositions wait until then, and are not lost. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
-	set_oom_score(&p->oom, p->oom.of_children);
+	set_oom_score(&p->oom, OOM_SCORE);
 	pid_t pid = fork();
 	if (pid == 0)
 		child_run(plan, &p->rules);
@@ -416,6 +415,15 @@ static void set_rules(struct child_rules *rules)
 	rules->no_new_privileges = caps_limit() != 0;
 }
 
+/* A score that is already as high; one has at most four digits. Numbers are compared as text here, since strtol and
+ * snprintf would be the only reason to have a quarter of a megabyte more of libc in memory. */
+static bool is_high(const char *score)
+{
+	size_t digits = strspn(score, "0123456789");
+
+	return digits > strlen(OOM_SCORE) || (digits == strlen(OOM_SCORE) && strncmp(score, OOM_SCORE, digits) >= 0);
+}
+
 /* The file belongs to root as long as we are not dumpable; nothing that may look into us is running yet. */
 static void open_oom_score(struct oom_score *oom)
 {
@@ -424,11 +432,8 @@ static void open_oom_score(struct oom_score *oom)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (oom->fd < 0)
 		return;
-	ssize_t n = read(oom->fd, oom->own, sizeof oom->own - 1);
-	if (n > 0 && strtol(oom->own, NULL, 10) < OOM_SCORE) { /* never lower than we were given */
-		snprintf(oom->of_children, sizeof oom->of_children, "%d", OOM_SCORE);
+	if (read(oom->fd, oom->own, sizeof oom->own - 1) > 0 && !is_high(oom->own)) /* never lower than we were given */
 		return;
-	}
 	close(oom->fd);
 	oom->fd = -1;
 }
