@@ -318,6 +318,23 @@ static void test_large_body(void **state)
 	free(text);
 }
 
+/* The last chunk comes a byte at a time, when the next request has been asked for already. */
+static void test_next_request_waits_for_the_connection(void **state)
+{
+	const struct reply replies[] = { { GOOD, 0, KEEP, 1 }, { GOOD, 0, KEEP, 1 }, { GOOD, 0, KEEP, 0 } };
+	struct client c;
+
+	(void)state;
+	client_open(&c, replies);
+	for (int i = 0; i < 3; i++) {
+		call(&c);
+		assert_true(c.end.complete);
+	}
+	assert_int_equal(c.server.tally->requests, 3);
+	assert_int_equal(c.server.tally->connections, 1);
+	client_close(&c);
+}
+
 /* A kept connection that dies under a request: one request each, and no silent second one. */
 static void test_dead_reused_connection(void **state)
 {
@@ -666,6 +683,7 @@ int main(void)
 		cmocka_unit_test(test_chunk_length),
 		cmocka_unit_test(test_stream_and_reuse),
 		cmocka_unit_test(test_large_body),
+		cmocka_unit_test(test_next_request_waits_for_the_connection),
 		cmocka_unit_test(test_dead_reused_connection),
 		cmocka_unit_test(test_closed_while_idle),
 		cmocka_unit_test(test_no_answer_on_fresh_connection),
