@@ -1,8 +1,24 @@
 #!/usr/bin/env python3
 """Measures quern against programs that do only the unavoidable part of the same work, all in one run.
 
-usage: run.py --build DIR --source DIR [--quick]; prints one table. Ratios are of minima, where times are compared:
-the machine's other load falls out of them.
+usage: run.py --build DIR --source DIR [--quick]; prints one table: ours, the reference, their ratio, and the bound that
+the figure is to keep. Where times are compared they are minima of many runs, taken in turns with the reference's, so
+that the machine's other load falls out. What is measured how:
+
+start            wall time of `quern --version` and `quern --check JOB` (posix_spawn to wait4) / of a C program that does
+                 nothing
+plain task       the body of the first request, and requests and connections of a one-turn job, from the server's log
+first byte       from the start of the process until the server reads the first byte / the same of curl posting that body
+one turn         wall time and largest resident set of a one-turn job / of curl posting that body to the same server
+                 (tests/lib/server.py), plain and over TLS with an authority in a directory of hash links
+200 tool turns   wall time of 200 calls of Bash `echo hi` / curl posting the same 201 bodies over one connection, plus as
+                 many `bash -c "echo hi"`; the server (bench/server) does not look at what it gets
+turn 200 / 10    from one request's first byte to the next one's, near the end and near the beginning of that job
+child            `bash -c "echo hi"` from the request until its output and end are known: by the supervisor / by posix_spawn
+deltas           bytes of stdout for an answer of 5,000 text deltas
+memory           peak resident set (VmHWM) at the end of a job of 200 tool turns, of the loop process and of both processes
+                 together, beyond that of a C program that made one POST with libcurl. A forked process counts the pages
+                 that it shares; the proportional set (Pss) counts them once, and is shown where it may be read.
 """
 import argparse
 import json
@@ -11,12 +27,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
+TURNS = 200
 rows = []
 
 
-def row(what, ours, theirs="", ratio=""):
-    rows.append((what, ours, theirs, ratio))
+def row(what, ours, theirs="", ratio="", bound=""):
+    rows.append((what, ours, theirs, ratio, bound))
 
 
 def ms(us):
@@ -31,10 +49,20 @@ def times(a, b):
     return f"{a / b:.2f} x"
 
 
+def status(pid, field):
+    """A field of /proc/PID/status, in KiB; of smaps_rollup if it is Pss, None if that may not be read."""
+    try:
+        with open(f"/proc/{pid}/{'smaps_rollup' if field == 'Pss' else 'status'}", encoding="ascii") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith(field + ":"))
+    except OSError:
+        return None
+
+
 class Bench:
     def __init__(self, build, source, quick):
         self.build, self.source = os.path.abspath(build), os.path.abspath(source)
         self.runs = 10 if quick else 40
+        self.rounds = 1 if quick else 5
         self.dir = tempfile.mkdtemp(prefix="quern-bench.")
         self.quern = os.path.join(self.dir, "quern")
         shutil.copy(os.path.join(self.build, "quern"), self.quern)
@@ -50,26 +78,48 @@ class Bench:
         return os.path.join(self.build, "bench", name)
 
     def timeit(self, runs, *command, **env):
+        """Microseconds: shortest, median; KiB: largest process; microseconds: when each run began."""
         out = subprocess.run([self.tool("timeit"), str(runs), *command], cwd=self.work, env={**self.env, **env},
-                             stdout=subprocess.PIPE, check=True, text=True).stdout
-        return [int(x) for x in out.split()]
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if out.returncode:
+            sys.exit(f"run.py: {' '.join(command)}: {out.stderr}")
+        first, *began = out.stdout.splitlines()
+        return [int(x) for x in first.split()] + [[int(x) for x in began]]
+
+    def start_server(self, *command):
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.servers.append(server)
+        return int(server.stdout.readline().split()[1])
 
     def serve(self, script, *options):
-        """Starts a model server; returns its port and its log."""
+        """Starts a model server that plays a script; returns its port and its log."""
         n = len(self.servers)
         path, log = os.path.join(self.dir, f"script{n}.json"), os.path.join(self.dir, f"log{n}")
         with open(path, "w", encoding="utf-8") as f:
             json.dump(script, f)
-        server = subprocess.Popen([sys.executable, os.path.join(self.source, "tests/lib/server.py"), "--log", log,
-                                   *options, path], stdout=subprocess.PIPE, text=True)
-        self.servers.append(server)
-        return int(server.stdout.readline().split()[1]), log
+        return self.start_server(sys.executable, os.path.join(self.source, "tests/lib/server.py"), "--log", log, *options, path), log
 
-    def ask(self, base, *more, **kw):
-        """One run; its events as objects and its stdout's length."""
-        p = subprocess.run([self.quern, "--base-url", base, "-p", "go", *more], cwd=self.work,
-                           env={**self.env, **kw}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
-        return [json.loads(line) for line in p.stdout.splitlines()], len(p.stdout)
+    def serve_blindly(self, turns):
+        """Starts the server that does not look at what it gets; returns its port and a function that reads its log."""
+        log = os.path.join(self.dir, f"log{len(self.servers)}")
+        port = self.start_server(self.tool("server"), str(turns), log)
+
+        def arrivals():
+            with open(log, encoding="ascii") as f:
+                return [int(line.split()[0]) for line in f]
+        return port, arrivals
+
+    def command(self, base, *options):
+        return [self.quern, "--base-url", base, "-p", "go", *options]
+
+    def curl(self, url, body, *options):
+        return ["curl", "-q", "-sS", *options, "--data-binary", f"@{body}", "-H", "content-type: application/json",
+                "-H", "anthropic-version: 2023-06-01", f"{url}/v1/messages"]
+
+    def ask(self, base, *more):
+        """One run's stdout."""
+        return subprocess.run(self.command(base, *more), cwd=self.work, env=self.env, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
 
     def close(self):
         for s in self.servers:
@@ -80,15 +130,21 @@ class Bench:
     # ---------------------------------------------------------------- what is measured
 
     def size(self):
-        row("binary, stripped", f"{os.path.getsize(self.quern) / 1024:.0f} KiB")
+        row("binary, stripped", f"{os.path.getsize(self.quern) / 1024:.0f} KiB", bound="500 KB")
 
     def startup(self):
-        floor = self.timeit(self.runs * 5, self.tool("nothing"))[0]
-        for option in (["--version"], ["--check", "-p", "go", "--base-url", "http://127.0.0.1:9"]):
-            ours = self.timeit(self.runs * 5, self.quern, *option)[0]
-            row(f"start: quern {option[0]} / a program that does nothing", ms(ours), ms(floor), times(ours, floor))
+        job = os.path.join(self.dir, "job.yaml")
+        with open(job, "w", encoding="utf-8") as f:
+            f.write("prompt: go\nmodel:\n  base_url: http://127.0.0.1:9\nlimits:\n  max_turns: 3\n")
+        for option in (["--version"], ["--check", job]):
+            floor, ours = [], []
+            for _ in range(self.rounds):
+                floor.append(self.timeit(self.runs, self.tool("nothing"))[0])
+                ours.append(self.timeit(self.runs, self.quern, *option)[0])
+            row(f"start: quern {option[0]} / a program that does nothing", ms(min(ours)), ms(min(floor)),
+                times(min(ours), min(floor)), "3 x")
 
-    def plain_request(self):
+    def plain_task(self):
         port, log = self.serve([{"text": "fine", "repeat": True}])
         self.ask(f"http://127.0.0.1:{port}", "--allowedTools", "Bash,Edit,Write")
         self.body = os.path.join(log, "001.json")
@@ -97,16 +153,31 @@ class Bench:
         with open(os.path.join(log, "connections"), encoding="utf-8") as f:
             connections = len(f.readlines())
         requests = len([n for n in os.listdir(log) if n.endswith(".json")])
-        row(f"request of a plain task, {tools} tools", f"{os.path.getsize(self.body)} bytes", "6144 at most")
-        row("requests, connections of a plain task", f"{requests}, {connections}", "1, 1")
+        row(f"plain task: request with {tools} tools", f"{os.path.getsize(self.body)} bytes", bound="6144")
+        row("plain task: requests, connections", f"{requests}, {connections}", bound="1, 1")
+
+    def first_byte(self):
+        port, arrivals = self.serve_blindly(0)
+        url = f"http://127.0.0.1:{port}"
+        commands = self.command(url, "--allowedTools", "Bash,Edit,Write"), self.curl(url, self.body)
+        waits, seen = ([], []), 0
+        for _ in range(self.rounds):
+            for command, wait in zip(commands, waits):
+                began = self.timeit(self.runs // 2, *command)[3]
+                wait += [at - start for at, start in zip(arrivals()[seen:], began)]
+                seen += len(began)
+        ours, theirs = [min(w) for w in waits]
+        row("start to first byte: quern / curl", ms(ours), ms(theirs), times(ours, theirs), "1.5 x")
 
     def one_turn(self, what, url, options, **env):
-        data = ["--data-binary", f"@{self.body}", "-H", "content-type: application/json",
-                "-H", "anthropic-version: 2023-06-01"]
-        ours = self.timeit(self.runs, self.quern, "--base-url", url, "-p", "go", "--allowedTools", "Bash,Edit,Write", **env)
-        theirs = self.timeit(self.runs, "curl", "-q", "-sS", *options, *data, f"{url}/v1/messages")
-        row(f"one turn{what}: quern / curl", ms(ours[0]), ms(theirs[0]), times(ours[0], theirs[0]))
-        row(f"one turn{what}: largest process", mib(ours[2]), mib(theirs[2]), times(ours[2], theirs[2]))
+        ours, theirs = [], []
+        for _ in range(self.rounds):
+            ours.append(self.timeit(self.runs // 2, *self.command(url, "--allowedTools", "Bash,Edit,Write"), **env)[:3])
+            theirs.append(self.timeit(self.runs // 2, *self.curl(url, self.body, *options))[:3])
+        fast, slow = min(r[0] for r in ours), min(r[0] for r in theirs)
+        row(f"one turn{what}: quern / curl", ms(fast), ms(slow), times(fast, slow), "1.5 x")
+        large, small = max(r[2] for r in ours), max(r[2] for r in theirs)
+        row(f"one turn{what}: largest process", mib(large), mib(small), times(large, small), "1.3 x")
 
     def plain_turn(self):
         port, _ = self.serve([{"text": "fine", "repeat": True}], "--no-check")
@@ -114,7 +185,8 @@ class Bench:
 
     def tls_turn(self):
         d = os.path.join(self.dir, "tls")
-        os.makedirs(os.path.join(d, "ca"))
+        ca = os.path.join(d, "ca")
+        os.makedirs(ca)
         new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
 
         def openssl(*args):
@@ -128,55 +200,87 @@ class Bench:
         openssl("rehash", "ca")
         port, _ = self.serve([{"text": "fine", "repeat": True}], "--no-check", "--tls",
                              os.path.join(d, "cert.pem"), os.path.join(d, "key.pem"))
-        ca = os.path.join(d, "ca")
-        self.one_turn(" over TLS", f"https://127.0.0.1:{port}", ["--capath", ca, "--cacert", os.path.join(ca, "ca.pem")], SSL_CERT_DIR=ca)
+        # The tool reads its built-in bundle beside a directory, so it gets the one certificate as its bundle.
+        self.one_turn(" over TLS", f"https://127.0.0.1:{port}", ["--cacert", os.path.join(ca, "ca.pem")], SSL_CERT_DIR=ca)
 
-    def many_turns(self):
-        turns = 200
-        call = {"tool_use": {"name": "Bash", "input": {"command": "echo hi"}}}
-        script = [{**call, "tool_use": {**call["tool_use"], "id": f"b{i}"}} for i in range(turns)] + [{"text": "done"}]
-        best, ratios = None, []
-        for _ in range(1 if self.runs < 40 else 3):
-            port, log = self.serve(script, "--no-check")
-            took = self.timeit(1, self.quern, "--base-url", f"http://127.0.0.1:{port}", "-p", "go", "--allowedTools", "Bash",
-                               "--max-turns", str(turns + 1))
-            best = took if best is None or took[0] < best[0] else best
-            at = [os.stat(os.path.join(log, f"{n:03d}.head")).st_mtime_ns for n in range(1, turns + 2)]
-            steps = [b - a for a, b in zip(at, at[1:])]
-            early, late = min(steps[4:14]), min(steps[-10:])
-            ratios.append((late / early, late, early))
-        port, _ = self.serve([{**call, "repeat": True}], "--no-check")
-        # One curl, one connection, as many posts of the same bodies.
+    def record_bodies(self):
+        """The bodies of a job of many turns, in files for curl."""
+        call = {"name": "Bash", "input": {"command": "echo hi"}}
+        script = [{"tool_use": {**call, "id": f"call{i}"}} for i in range(TURNS)] + [{"text": "fine"}]
+        port, log = self.serve(script, "--no-check")
+        self.ask(f"http://127.0.0.1:{port}", "--allowedTools", "Bash", "--max-turns", str(TURNS + 1))
+        with open(os.path.join(log, "connections"), encoding="utf-8") as f:
+            row(f"{TURNS} tool turns: connections", str(len(f.readlines())), bound="1")
+        return [os.path.join(log, f"{n:03d}.json") for n in range(1, TURNS + 2)]
+
+    def posts(self, port, bodies):
+        """One curl that posts them all, over one connection."""
         config = os.path.join(self.dir, "posts")
         with open(config, "w", encoding="utf-8") as f:
-            for n in range(1, turns + 2):
-                f.write(f'{"next" if n > 1 else ""}\nurl = "http://127.0.0.1:{port}/v1/messages"\n'
-                        f'data-binary = "@{os.path.join(log, f"{n:03d}.json")}"\nheader = "content-type: application/json"\n'
-                        'header = "anthropic-version: 2023-06-01"\nheader = "Expect:"\nsilent\nshow-error\noutput = "/dev/null"\n')
-        posts = self.timeit(1 if self.runs < 40 else 3, "curl", "-q", "-K", config)[0]
-        forks = self.timeit(turns, "bash", "-c", "echo hi")[1] * turns
-        row(f"{turns} tool turns: quern / curl's posts + as many bash", ms(best[0]), ms(posts + forks), times(best[0], posts + forks))
-        ratio, late, early = min(ratios)
-        row("a turn near the 200th / near the 10th", ms(late / 1000), ms(early / 1000), f"{ratio:.2f} x")
+            for n, body in enumerate(bodies):
+                f.write(f'{"next" if n else ""}\nurl = "http://127.0.0.1:{port}/v1/messages"\ndata-binary = "@{body}"\n'
+                        'header = "content-type: application/json"\nheader = "anthropic-version: 2023-06-01"\n'
+                        'header = "Expect:"\nsilent\nshow-error\noutput = "/dev/null"\n')
+        return ["curl", "-q", "-K", config]
+
+    def many_turns(self):
+        bodies = self.record_bodies()
+        port, arrivals = self.serve_blindly(TURNS)
+        jobs = (self.command(f"http://127.0.0.1:{port}", "--allowedTools", "Bash", "--max-turns", str(TURNS + 1)),
+                self.posts(port, bodies))
+        took, early, late, forks, seen = ([], []), ([], []), ([], []), [], 0
+        for _ in range(self.rounds):
+            for k, command in enumerate(jobs):
+                took[k].append(self.timeit(1, *command)[0])
+                at = arrivals()[seen:]
+                seen += len(at)
+                steps = [b - a for a, b in zip(at, at[1:])]
+                early[k].append(min(steps[4:14]))
+                late[k].append(min(steps[-10:]))
+            began = self.timeit(TURNS + 1, "bash", "-c", "echo hi")[3]
+            forks.append(began[-1] - began[0])
+        ours, theirs = min(took[0]), min(took[1]) + min(forks)
+        row(f"{TURNS} tool turns: quern / curl's posts + as many bash", ms(ours), ms(theirs), times(ours, theirs), "1.25 x")
+        late, early = [min(v) for v in late], [min(v) for v in early]
+        row(f"turn {TURNS} / turn 10: quern", ms(late[0]), ms(early[0]), times(late[0], early[0]), "1.5 x")
+        row(f"turn {TURNS} / turn 10: curl's post alone", ms(late[1]), ms(early[1]), times(late[1], early[1]))
+
+    def child(self):
+        out = subprocess.run([self.tool("children"), str(self.runs * self.rounds)], cwd=self.work, env=self.env,
+                             stdout=subprocess.PIPE, check=True, text=True).stdout
+        ours, _, theirs, _ = [int(x) for x in out.split()]
+        row("a child: supervisor / posix_spawn", ms(ours), ms(theirs), times(ours, theirs))
 
     def deltas(self):
         port, _ = self.serve([{"text": "word " * 5000, "piece": 5}])
-        _, size = self.ask(f"http://127.0.0.1:{port}")
-        row("stdout for 5,000 text deltas", f"{size} bytes", "110000 at most")
+        row("stdout for 5,000 text deltas", f"{len(self.ask(f'http://127.0.0.1:{port}'))} bytes", bound="110000")
 
     def memory(self):
-        # The call looks at its parent, the supervisor, and at the supervisor's parent, the loop.
-        look = ("for p in $PPID $(sed -n 's/^PPid:[^0-9]*//p' /proc/$PPID/status); do "
-                "sed -n 's/^VmHWM:[^0-9]*\\([0-9]*\\).*/\\1/p' /proc/$p/status; done")
-        port, _ = self.serve([{"tool_use": {"name": "Bash", "input": {"command": look}}}, {"text": "done"}])
-        events, _ = self.ask(f"http://127.0.0.1:{port}", "--allowedTools", "Bash")
-        text = next(e["message"]["content"][0]["content"] for e in events if e["type"] == "user")
-        text = text if isinstance(text, str) else text[0]["text"]
-        supervisor, loop = [int(x) for x in text.split()[:2]]
+        """The last call waits until both processes were looked at."""
+        call = {"name": "Bash", "input": {"command": "echo hi"}}
+        last = {"name": "Bash", "input": {"command": "touch here; until [ -e go ]; do sleep 0.01; done"}}
+        script = [{"tool_use": {**call, "id": f"call{i}"}} for i in range(TURNS - 1)] + [{"tool_use": last}, {"text": "fine"}]
+        port, log = self.serve(script, "--no-check")
+        here = os.path.join(self.work, "here")
+        loop = subprocess.Popen(self.command(f"http://127.0.0.1:{port}", "--allowedTools", "Bash", "--max-turns", str(TURNS + 1)),
+                                cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+        while not os.path.exists(here) and loop.poll() is None:
+            time.sleep(0.01)
+        with open(f"/proc/{loop.pid}/task/{loop.pid}/children", encoding="ascii") as f:
+            supervisor = int(f.read().split()[0])
+        peak = [status(pid, "VmHWM") for pid in (loop.pid, supervisor)]
+        pss = [status(pid, "Pss") for pid in (loop.pid, supervisor)]
+        with open(os.path.join(self.work, "go"), "w", encoding="ascii"):
+            loop.wait()
+        talk = os.path.getsize(os.path.join(log, f"{TURNS + 1:03d}.json")) / 1024
         port, _ = self.serve([{"text": "fine", "repeat": True}], "--no-check")
-        theirs = self.timeit(3, self.tool("onepost"), f"http://127.0.0.1:{port}/v1/messages", self.body)[2]
-        row("peak memory: loop process / a C program with one POST", mib(loop), mib(theirs), times(loop, theirs))
-        row("peak memory: loop + supervisor / the same", mib(loop + supervisor), mib(theirs), times(loop + supervisor, theirs))
+        post = self.timeit(3, self.tool("onepost"), f"http://127.0.0.1:{port}/v1/messages", self.body)[2]
+        bound = f"+ {mib(2048 + 2 * talk)}"
+        row(f"peak memory, {TURNS} turns: loop / one POST in C", mib(peak[0]), mib(post), f"+ {mib(peak[0] - post)}", bound)
+        row(f"peak memory, {TURNS} turns: both processes", mib(sum(peak)), mib(post), f"+ {mib(sum(peak) - post)}", bound)
+        if None not in pss:
+            row(f"Pss, {TURNS} turns: loop, supervisor", mib(pss[0]), mib(pss[1]))
 
 
 def main():
@@ -187,14 +291,15 @@ def main():
     args = p.parse_args()
     bench = Bench(args.build, args.source, args.quick)
     try:
-        for part in (bench.size, bench.startup, bench.plain_request, bench.plain_turn, bench.tls_turn, bench.many_turns,
-                     bench.deltas, bench.memory):
+        for part in (bench.size, bench.startup, bench.plain_task, bench.first_byte, bench.plain_turn, bench.tls_turn,
+                     bench.many_turns, bench.child, bench.deltas, bench.memory):
             part()
     finally:
         bench.close()
-    widths = [max(len(r[i]) for r in rows) for i in range(4)]
+    rows.insert(0, ("", "ours", "reference", "", "at most"))
+    widths = [max(len(r[i]) for r in rows) for i in range(5)]
     for r in rows:
-        print(f"{r[0]:<{widths[0]}}  {r[1]:>{widths[1]}}  {r[2]:>{widths[2]}}  {r[3]:>{widths[3]}}")
+        print("  ".join([f"{r[0]:<{widths[0]}}"] + [f"{r[i]:>{widths[i]}}" for i in range(1, 5)]))
 
 
 if __name__ == "__main__":

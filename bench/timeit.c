@@ -2,7 +2,8 @@
  * usage: timeit N COMMAND [ARGUMENT]...
  *
  * Runs the command N times with stdin and stdout on /dev/null, from posix_spawn to wait4, and prints
- * "MIN MEDIAN RSS": microseconds, microseconds, and the largest resident set in KiB. Exits 1 if a run failed.
+ * "MIN MEDIAN RSS": microseconds, microseconds, and the largest resident set in KiB; then, a line each, when the runs
+ * began, in microseconds of the monotonic clock. Exits 1 if a run failed.
  */
 #include <fcntl.h>
 #include <spawn.h>
@@ -33,7 +34,7 @@ static int ascending(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	static long took[RUNS_MAX];
+	static long took[RUNS_MAX], began[RUNS_MAX];
 	long runs = argc > 2 ? strtol(argv[1], NULL, 10) : 0, rss = 0;
 
 	if (runs < 1 || runs > RUNS_MAX) {
@@ -48,7 +49,7 @@ int main(int argc, char **argv)
 		struct rusage usage;
 		pid_t pid;
 		int status;
-		long began = now_us();
+		began[i] = now_us();
 		if (posix_spawnp(&pid, argv[2], &fa, NULL, argv + 2, environ)) {
 			perror(argv[2]);
 			return 1;
@@ -57,11 +58,13 @@ int main(int argc, char **argv)
 			fprintf(stderr, "timeit: %s ended with status %d\n", argv[2], status);
 			return 1;
 		}
-		took[i] = now_us() - began;
+		took[i] = now_us() - began[i];
 		if (usage.ru_maxrss > rss)
 			rss = usage.ru_maxrss;
 	}
 	qsort(took, (size_t)runs, sizeof *took, ascending);
 	printf("%ld %ld %ld\n", took[0], took[runs / 2], rss);
+	for (long i = 0; i < runs; i++)
+		printf("%ld\n", began[i]);
 	return 0;
 }
