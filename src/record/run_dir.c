@@ -171,6 +171,39 @@ struct run_dir *run_dir_open(const struct run_dir_config *cfg, struct error *e)
 	return NULL;
 }
 
+/* What we make is the user's alone and usable, whatever the umask: it is put aside while we do. */
+static int private_dir(const char *path)
+{
+	mode_t old = umask(0);
+	int rc = mkdir(path, 0700), saved = errno;
+
+	umask(old);
+	errno = saved;
+	return rc;
+}
+
+static bool private_temp_dir(char *pattern)
+{
+	mode_t old = umask(0);
+	bool made = mkdtemp(pattern) != NULL;
+	int saved = errno;
+
+	umask(old);
+	errno = saved;
+	return made;
+}
+
+static int private_file(int at, const char *name)
+{
+	mode_t old = umask(0);
+	int fd = openat(at, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int saved = errno;
+
+	umask(old);
+	errno = saved;
+	return fd;
+}
+
 /* Creates the missing directories of an absolute path, each 0700. *made tells whether the last one is new. */
 static int make_path(const char *path, bool *made)
 {
@@ -182,7 +215,7 @@ static int make_path(const char *path, bool *made)
 		at = strchr(at + 1, '/');
 		if (at)
 			*at = '\0';
-		*made = mkdir(p, 0700) == 0;
+		*made = private_dir(p) == 0;
 		if (!*made && errno != EEXIST && errno != EROFS && errno != EACCES)
 			rc = -1;
 		if (at)
@@ -372,14 +405,13 @@ static int create_unique(struct run_dir *d, const char *clean, char out[NAME_LEN
 {
 	const char *dot = strrchr(clean, '.');
 	size_t stem = dot ? (size_t)(dot - clean) : strlen(clean);
-	int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
 
 	snprintf(out, NAME_LEN + 32, "%s", clean);
-	int fd = openat(d->fd, out, flags, 0600);
+	int fd = private_file(d->fd, out);
 	/* The count of files only grows, so for us the first number fits; others may use the directory too. */
 	for (size_t i = d->nfiles + 1; fd < 0 && errno == EEXIST && i < SIZE_MAX; i++) {
 		snprintf(out, NAME_LEN + 32, "%.*s-%zu%s", (int)stem, clean, i, dot ? dot : "");
-		fd = openat(d->fd, out, flags, 0600);
+		fd = private_file(d->fd, out);
 	}
 	return fd;
 }
@@ -451,7 +483,7 @@ const char *run_dir_tmp(struct run_dir *d, struct error *e)
 
 	for (size_t i = 0; !d->tmp && i < sizeof bases / sizeof bases[0]; i++) {
 		char *path = bases[i] ? join(bases[i], "quern-tmp-XXXXXX") : NULL;
-		if (path && mkdtemp(path)) {
+		if (path && private_temp_dir(path)) {
 			d->tmp = path;
 			break;
 		}

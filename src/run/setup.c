@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -247,12 +248,27 @@ static int make_model(struct world *w, struct error *e)
 	return w->model ? 0 : -1;
 }
 
+/* What a run with one tool at a time uses; fewer would show as failures that name anything but the cause. */
+#define MIN_DESCRIPTORS 16
+
+static int check_descriptors(struct error *e)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= MIN_DESCRIPTORS)
+		return 0;
+	return error_set(e, ERR_SYS, "only %llu open files are allowed (ulimit -n), at least %d are needed",
+	                 (unsigned long long)files.rlim_cur, MIN_DESCRIPTORS);
+}
+
 int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 {
 	struct recorder_config rec;
 
 	*step = SETUP_SIGNALS;
 	w->reactor = reactor_open(e);
+	if (check_descriptors(e))
+		return -1;
 	if (!w->reactor || world_catch_signals(w, e))
 		return -1;
 	w->secrets = secrets_new();

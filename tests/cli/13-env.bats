@@ -62,6 +62,13 @@ same_as_plain() {
 	[ "$rc" = 0 ] || { [ -s "$T/err" ] && [ "$rc" -le 75 ] && [ "$rc" != 99 ]; }
 }
 
+@test "fewer descriptors than one tool needs: exit 2, said, nothing is sent" {
+	run_as bash -c 'ulimit -n 8; exec "$@"' x
+	exits 2 turn_setup_failed
+	err_has "open files"
+	is "$(requests)" 0
+}
+
 @test "umask 0777: what a run makes for itself is usable, the workspace follows the umask" {
 	[ "$(id -u)" = 0 ] || return 0
 	run_as bash -c 'umask 0777; exec "$@"' x

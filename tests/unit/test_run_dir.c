@@ -354,6 +354,33 @@ static void the_tools_tmpdir_goes_in_any_case(void **state)
 	assert_int_equal(access(at(p, "precious/file"), F_OK), 0);
 }
 
+/* As a user, a directory of mode 0 is of no use to its owner. */
+static void the_umask_does_not_count(void **state)
+{
+	struct place *p = *state;
+	struct error e = ERROR_INIT;
+	struct stat st;
+
+	mkdir(at(p, "tmp"), 0755);
+	setenv("TMPDIR", at(p, "tmp"), 1);
+	assert_true(open_with(p, at(p, "run/deep"), NULL));
+	mode_t old = umask(0777);
+	const char *tmp = run_dir_tmp(p->d, &e);
+	const char *path = NULL;
+	int fd = run_dir_file(p->d, "spill.txt", &path, &e);
+	mode_t mine = umask(old);
+	assert_int_equal(mine, 0777);
+	assert_non_null(tmp);
+	assert_non_null(path);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	close(fd);
+	assert_int_equal(stat(tmp, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	assert_int_equal(stat(at(p, "run"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+}
+
 /* Deeper than any path, any stack and any descriptor table. */
 static void a_deep_tree_is_removed(void **state)
 {
@@ -390,6 +417,7 @@ int main(void)
 		T(many_files_stay_counted),
 		T(what_is_kept_and_what_goes),
 		T(the_tools_tmpdir_goes_in_any_case),
+		T(the_umask_does_not_count),
 		T(a_deep_tree_is_removed),
 #undef T
 	};
