@@ -110,7 +110,7 @@ int io_ensure_std_fds(void)
 		if (fcntl(fd, F_GETFD) >= 0)
 			continue;
 		/* open takes the lowest free number, and all below fd are in use */
-		if (open("/dev/null", O_RDWR) != fd)
+		if (open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) != fd)
 			return -1;
 	}
 	return 0;

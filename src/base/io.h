@@ -13,7 +13,8 @@ int io_read_file(int dirfd, const char *path, struct buf *out, struct error *e);
 int io_read_fd(int fd, struct buf *out, struct error *e); /* to end of file, bounded by out->max */
 int io_cloexec(int fd);
 int io_nonblock(int fd);
-/* Makes sure 0, 1 and 2 are open (on /dev/null where they were not), so that no socket becomes one. */
+/* Makes sure 0, 1 and 2 are open (on /dev/null where they were not), so that no socket becomes one. A stdout that was
+ * closed cannot be written to, as before: what was asked for must not vanish without an error. */
 int io_ensure_std_fds(void);
 
 #endif

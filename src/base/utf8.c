@@ -174,3 +174,30 @@ int utf8_put(struct buf *out, uint32_t cp)
 
 	return buf_add(out, c, utf8_encode(c, cp));
 }
+
+static uint32_t decode(const char *p, size_t n)
+{
+	uint32_t cp = n == 1 ? (unsigned char)p[0] : (unsigned char)p[0] & (0xFFU >> (n + 1));
+
+	for (size_t i = 1; i < n; i++)
+		cp = cp << 6 | ((unsigned char)p[i] & 0x3FU);
+	return cp;
+}
+
+static bool is_white(uint32_t cp)
+{
+	return (cp >= 0x09 && cp <= 0x0D) || (cp >= 0x1C && cp <= 0x20) || cp == 0x85 || cp == 0xA0 || cp == 0x1680 ||
+	       (cp >= 0x2000 && cp <= 0x200A) || cp == 0x2028 || cp == 0x2029 || cp == 0x202F || cp == 0x205F ||
+	       cp == 0x3000;
+}
+
+bool utf8_is_blank(const char *p, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		size_t k = utf8_char_len(p + i, n - i);
+		if (!k || !is_white(decode(p + i, k)))
+			return false;
+		i += k;
+	}
+	return true;
+}

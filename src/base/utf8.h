@@ -28,5 +28,8 @@ size_t utf8_ceil(const char *p, size_t n, size_t from);
 size_t utf8_encode(char out[4], uint32_t cp);
 /* Appends code point cp; a surrogate or a value above U+10FFFF becomes U+FFFD. */
 int utf8_put(struct buf *out, uint32_t cp);
+/* True if there is nothing but white space as Unicode has it: the API strips texts before it asks whether they are
+ * empty. */
+bool utf8_is_blank(const char *p, size_t n);
 
 #endif

@@ -151,14 +151,6 @@ static const char *trim(const char *text, size_t *n)
 	return text;
 }
 
-static bool is_blank(const char *text, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strchr(" \t\r\n\f\v", text[i]))
-			return false;
-	return true;
-}
-
 static int task_from_stdin(const struct job *job, const struct task_wait *wait, struct buf *task, struct error *e)
 {
 	struct buf all;
@@ -176,7 +168,7 @@ static int task_from_stdin(const struct job *job, const struct task_wait *wait, 
 	    !check_bytes(&all, e)) {
 		size_t n = all.len;
 		const char *text = trim(buf_str(&all), &n);
-		if (is_blank(text, n)) {
+		if (utf8_is_blank(text, n)) {
 			error_set(e, ERR_INPUT, "the task on stdin is empty");
 		} else {
 			buf_add(task, text, n);
@@ -239,7 +231,7 @@ int job_read_task(const struct job *job, const struct task_wait *wait, struct bu
 		return task_from_stdin(job, wait, task, e);
 	size_t n = strlen(job->prompt);
 	const char *text = trim(job->prompt, &n);
-	if (is_blank(text, n))
+	if (utf8_is_blank(text, n))
 		return error_set(e, ERR_INPUT, "the task is empty");
 	buf_add(task, text, n);
 	enum stdin_use use = stdin_use(job, e);

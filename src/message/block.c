@@ -321,32 +321,7 @@ void block_unref(struct block *b)
 	free(b);
 }
 
-static uint32_t decode(const char *p, size_t n)
-{
-	uint32_t cp = n == 1 ? (unsigned char)p[0] : (unsigned char)p[0] & (0xFFU >> (n + 1));
-
-	for (size_t i = 1; i < n; i++)
-		cp = cp << 6 | ((unsigned char)p[i] & 0x3FU);
-	return cp;
-}
-
-/* White space as Unicode has it: the API strips texts before it asks whether they are empty. */
-static bool is_white(uint32_t cp)
-{
-	return (cp >= 0x09 && cp <= 0x0D) || (cp >= 0x1C && cp <= 0x20) || cp == 0x85 || cp == 0xA0 || cp == 0x1680 ||
-	       (cp >= 0x2000 && cp <= 0x200A) || cp == 0x2028 || cp == 0x2029 || cp == 0x202F || cp == 0x205F ||
-	       cp == 0x3000;
-}
-
 bool block_is_blank(const struct block *b)
 {
-	if (b->kind != BLOCK_TEXT)
-		return false;
-	for (size_t i = 0; i < b->text_len;) {
-		size_t k = utf8_char_len(b->text + i, b->text_len - i);
-		if (!k || !is_white(decode(b->text + i, k)))
-			return false;
-		i += k;
-	}
-	return true;
+	return b->kind == BLOCK_TEXT && utf8_is_blank(b->text, b->text_len);
 }

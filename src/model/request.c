@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/json_out.h"
 #include "base/log.h"
+#include "base/utf8.h"
 
 #define MARK      ",\"cache_control\":{\"type\":\"ephemeral\"}"
 #define MAX_MARKS 3 /* in messages; the API takes 4, one is for system and tools */
@@ -45,7 +46,7 @@ static bool marks_allowed(const struct model_request *req)
 
 static bool is_blank(const char *s)
 {
-	return !s || s[strspn(s, " \t\r\n")] == '\0';
+	return !s || utf8_is_blank(s, strlen(s));
 }
 
 static void write_system(struct json_out *o, const struct model_request *req)

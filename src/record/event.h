@@ -171,8 +171,9 @@ int recorder_emit(struct recorder *r, struct event *ev, struct error *e);
 /* Bytes not yet taken by the reader; over RECORDER_HIGH_WATER the caller pauses transfers and starts no tool. */
 size_t recorder_backlog(const struct recorder *r);
 #define RECORDER_HIGH_WATER ((size_t)4 << 20)
-/* Waits (at most timeout_ms) until everything is written. -1: it was not, or stdout is gone. */
-int recorder_drain(struct recorder *r, int64_t timeout_ms, struct error *e);
+/* Waits until everything is written, at most until the monotonic deadline, which a callback of the reactor may move.
+ * -1: it was not, or stdout is gone. */
+int recorder_drain(struct recorder *r, const int64_t *deadline, struct error *e);
 bool recorder_gone(const struct recorder *r);
 bool recorder_named_file(const struct recorder *r); /* an event named a file in the run directory: keep it */
 
@@ -182,8 +183,8 @@ void event_print_schema(struct buf *out);
 int out_print(const char *text, size_t n, struct error *e);
 /* A zeroed result outside any run, in the given format: complete and written. `reason` is mostly TERM_SETUP_FAILED
  * (then `startup` names the reason, else it is NULL), or an abort while start-up waited for stdin; exit_code is the
- * process's. */
+ * process's; the deadline is recorder_drain's. */
 int recorder_startup_failure(const struct recorder_config *cfg, enum terminal_reason reason, int exit_code,
-                             const char *startup, const char *const *errors, size_t n);
+                             const char *startup, const char *const *errors, size_t n, const int64_t *deadline);
 
 #endif

@@ -349,10 +349,10 @@ bool out_gone(const struct out *o)
 	return o->gone;
 }
 
-int out_drain(struct out *o, int64_t deadline, struct error *e)
+int out_drain(struct out *o, const int64_t *deadline, struct error *e)
 {
 	while (!o->gone && out_backlog(o) > 0) {
-		if (clock_mono_ms() >= deadline) {
+		if (clock_mono_ms() >= *deadline) {
 			/* One last look: time may have passed while others ran. */
 			flush_queue(o);
 			if (o->gone || out_backlog(o) == 0)
@@ -360,7 +360,7 @@ int out_drain(struct out *o, int64_t deadline, struct error *e)
 			return error_set(e, ERR_GONE, "%s: its reader did not take the last %zu bytes in time", o->name,
 			                 out_backlog(o));
 		}
-		if (reactor_wait(o->reactor, deadline, e) < 0)
+		if (reactor_wait(o->reactor, *deadline, e) < 0)
 			return -1;
 	}
 	if (o->gone && e)
@@ -378,13 +378,14 @@ bool out_same_file(const struct out *a, const struct out *b)
 
 int out_print(const char *text, size_t n, struct error *e)
 {
+	const int64_t never = CLOCK_NEVER; /* a pager may take its time */
 	struct out *o = out_open(STDOUT_FILENO, "stdout", NULL, e);
 
 	if (!o)
 		return -1;
 	int rc = out_write(o, text, n, e);
 	if (rc == 0)
-		rc = out_drain(o, CLOCK_NEVER, e); /* a pager may take its time */
+		rc = out_drain(o, &never, e);
 	out_free(o);
 	return rc;
 }

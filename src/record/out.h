@@ -33,8 +33,9 @@ int out_write(struct out *o, const void *p, size_t n, struct error *e);
 int out_mend(struct out *o, struct error *e);
 size_t out_backlog(const struct out *o);
 bool out_gone(const struct out *o);
-/* Waits until everything is written, at most until the monotonic deadline. -1 with *e (ERR_GONE): it was not. */
-int out_drain(struct out *o, int64_t deadline, struct error *e);
+/* Waits until everything is written, at most until the monotonic deadline, which a callback of the reactor may move.
+ * -1 with *e (ERR_GONE): it was not. */
+int out_drain(struct out *o, const int64_t *deadline, struct error *e);
 /* True if both write to the same regular file. */
 bool out_same_file(const struct out *a, const struct out *b);
 

@@ -298,9 +298,8 @@ size_t recorder_backlog(const struct recorder *r)
 	return out > events ? out : events;
 }
 
-int recorder_drain(struct recorder *r, int64_t timeout_ms, struct error *e)
+int recorder_drain(struct recorder *r, const int64_t *deadline, struct error *e)
 {
-	int64_t deadline = clock_mono_ms() + timeout_ms;
 	struct error own = ERROR_INIT;
 	int rc = out_drain(r->out, deadline, e ? e : &own);
 
@@ -331,7 +330,7 @@ static struct recorder *open_for_failure(struct recorder_config cfg)
 }
 
 int recorder_startup_failure(const struct recorder_config *cfg, enum terminal_reason reason, int exit_code,
-                             const char *startup, const char *const *errors, size_t n)
+                             const char *startup, const char *const *errors, size_t n, const int64_t *deadline)
 {
 	struct recorder *r = open_for_failure(*cfg);
 	struct usage none = USAGE_UNKNOWN;
@@ -349,7 +348,7 @@ int recorder_startup_failure(const struct recorder_config *cfg, enum terminal_re
 		.startup_failure_reason = startup,
 	};
 	int rc = recorder_emit(r, &ev, NULL);
-	if (recorder_drain(r, 30000, NULL))
+	if (recorder_drain(r, deadline, NULL))
 		rc = -1;
 	recorder_free(r);
 	return rc;

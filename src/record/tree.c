@@ -81,8 +81,8 @@ int tree_remove(const char *path)
 	unsigned long serial = 0;
 	DIR *top = open_dir(AT_FDCWD, path);
 
-	if (!top)
-		return -1;
+	if (!top) /* whoever wrote into it may have put something else in its place */
+		return errno == ENOTDIR || errno == ELOOP ? unlink(path) : -1;
 	while (remove_pass(top, &serial))
 		;
 	closedir(top);

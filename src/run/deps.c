@@ -88,7 +88,7 @@ static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 static void prepare_result(struct world *w, struct event *ev)
 {
 	if (w->supervisor)
-		supervisor_stop(w->supervisor, STOP_GRACE_MS);
+		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
 	w->supervisor = NULL;
 	if (recorder_named_file(w->recorder))
 		ev->u.result.run_dir = run_dir_made(w->run_dir);

@@ -109,7 +109,8 @@ int run_refused(const struct job *job, const struct job_errors *errs)
 	if (job->output_format_known && job->action == ACTION_RUN) {
 		world_new_id(&w, w.session_id);
 		world_fill_recorder(&w, &rec);
-		recorder_startup_failure(&rec, TERM_SETUP_FAILED, code, "config_invalid", lines, n);
+		recorder_startup_failure(&rec, TERM_SETUP_FAILED, code, "config_invalid", lines, n,
+		                         world_drain_deadline(&w));
 	}
 	free(text);
 	return code;

@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TEXTS 8
+#define MAX_TEXTS        10
+#define DRAIN_MS         30000
+#define DRAIN_ABORTED_MS 5000
 
 struct queued {
 	struct queued *next;
+	struct world *w;
 	struct loop_event ev;
 	struct tool_result result;
 	char *texts[MAX_TEXTS]; /* owned copies that ev points to */
@@ -30,8 +33,11 @@ static struct queued *push(struct world *w, enum loop_event_kind kind)
 {
 	struct queued *q = calloc(1, sizeof *q);
 
-	if (!q)
-		return NULL; /* the loop notices by its watchdogs; memory that is gone has no better end */
+	if (!q) {
+		w->lost = true;
+		return NULL;
+	}
+	q->w = w;
 	q->ev.kind = kind;
 	if (w->last)
 		w->last->next = q;
@@ -47,6 +53,8 @@ static const char *keep_n(struct queued *q, const char *s, size_t n)
 
 	if (copy)
 		q->texts[q->ntexts++] = copy;
+	else
+		q->w->lost = true;
 	return copy;
 }
 
@@ -129,6 +137,18 @@ void world_on_signal(void *ctx, int signo, int sender_pid)
 		w->signo = signo;
 	if (q)
 		q->ev.signo = signo;
+	bool hurry = ++w->signals > 1;
+	int64_t until = clock_mono_ms() + (hurry ? 0 : DRAIN_ABORTED_MS);
+	if (until < w->drain_until)
+		w->drain_until = until;
+	if (hurry && w->supervisor)
+		supervisor_hurry(w->supervisor);
+}
+
+const int64_t *world_drain_deadline(struct world *w)
+{
+	w->drain_until = clock_mono_ms() + (w->signo ? DRAIN_ABORTED_MS : DRAIN_MS);
+	return &w->drain_until;
 }
 
 void world_queue_release(struct world *w)
@@ -201,6 +221,10 @@ int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct 
 	for (bool waited = false;;) {
 		if (broken(w, ev))
 			return 0;
+		/* An answer without one of its blocks, or a call that never ends, must not be taken for the real thing.
+		 */
+		if (w->lost)
+			return error_nomem(e);
 		apply_back_pressure(w);
 		if (w->first) {
 			w->current = w->first;

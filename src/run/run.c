@@ -7,10 +7,7 @@
 #include "base/log.h"
 #include "run/world.h"
 
-/* Draining stdout: as long as a patient reader needs, shorter once the user wants us gone. */
-#define DRAIN_MS         30000
-#define DRAIN_ABORTED_MS 5000
-#define STOP_GRACE_MS    2000
+#define STOP_GRACE_MS 2000
 
 static const char *const setup_names[] = {
 	[SETUP_SIGNALS] = "internal_error",    [SETUP_OPTIONS] = "config_invalid",
@@ -65,7 +62,7 @@ static void tear_down(struct world *w)
 		w->model->ops->free(w->model);
 	toolbox_free(w->toolbox);
 	if (w->supervisor)
-		supervisor_stop(w->supervisor, STOP_GRACE_MS);
+		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
 	recorder_free(w->recorder);
 	run_dir_free(w->run_dir, keep);
 	world_queue_release(w);
@@ -90,7 +87,10 @@ static int setup_failed(struct world *w, enum setup_step step, const struct erro
 	int code = w->signo ? 128 + w->signo : terminal_exit_code(reason, false);
 	world_fill_recorder(w, &rec);
 	log_error("%s", e->msg);
-	recorder_startup_failure(&rec, reason, code, reason == TERM_SETUP_FAILED ? setup_names[step] : NULL, lines, 1);
+	const char *startup = reason == TERM_SETUP_FAILED ? setup_names[step] : NULL;
+	if (reason == TERM_INTERNAL_ERROR)
+		startup = setup_names[SETUP_SIGNALS];
+	recorder_startup_failure(&rec, reason, code, startup, lines, 1, world_drain_deadline(w));
 	return code;
 }
 
@@ -108,8 +108,9 @@ static int drive(struct world *w, int *died_by)
 	loop_run(&cfg, &deps, &w->history, &out);
 	if (out.reason != TERM_COMPLETED)
 		log_error("%s", out.error.msg);
-	if (!out.broken && recorder_drain(w->recorder, out.signo ? DRAIN_ABORTED_MS : DRAIN_MS, &e)) {
+	if (!out.broken && recorder_drain(w->recorder, world_drain_deadline(w), &e)) {
 		log_error("%s", e.msg);
+		*died_by = w->signo; /* whose reader did not take the result even so */
 		return terminal_exit_code(TERM_INTERNAL_ERROR, false);
 	}
 	*died_by = out.signo;

@@ -145,6 +145,8 @@ static void forget_secrets(void *ctx)
 	secrets_free(w->secrets);
 	w->secrets = NULL;
 	world_wipe_key(w);
+	for (char **at = w->envp; *at; at++) /* children get theirs with each request */
+		explicit_bzero(*at, strlen(*at));
 }
 
 static int make_tools(struct world *w, struct error *e)

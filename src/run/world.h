@@ -49,9 +49,12 @@ struct world {
 	/* the queue */
 	struct queued *first, *last, *current;
 	int signo;   /* the first signal that came */
+	int signals; /* how many came: the second skips the grace periods */
 	bool paused; /* transfers are held because stdout is full */
 	bool told_broken;
-	bool progress; /* stderr is a terminal and stdout is not */
+	bool progress;       /* stderr is a terminal and stdout is not */
+	int64_t drain_until; /* how long stdout's reader is waited for at the end; a signal brings it nearer */
+	bool lost;           /* an event could not be queued for want of memory */
 };
 
 /* ---- setup.c ---- */
@@ -75,6 +78,8 @@ void world_fill_recorder(struct world *w, struct recorder_config *cfg);
 void world_on_model(void *ctx, const struct model_event *ev);
 void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res);
 void world_on_signal(void *ctx, int signo, int sender_pid);
+/* From now on the reader of stdout has as long as a patient one needs, or less if the user wants us gone. */
+const int64_t *world_drain_deadline(struct world *w);
 void world_queue_release(struct world *w);
 void world_drop_model_events(struct world *w); /* of an attempt that was cancelled */
 int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e);

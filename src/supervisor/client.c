@@ -432,6 +432,14 @@ static int end_process(struct supervisor *s, int64_t deadline)
 	return lost || status == 0 ? 0 : -1;
 }
 
+void supervisor_hurry(struct supervisor *s)
+{
+	const struct wire_grace none = { 0 };
+
+	if (s->stopping && s->connected)
+		send_frame(s, WIRE_STOP, 0, &none, sizeof none, NULL, 0);
+}
+
 int supervisor_stop(struct supervisor *s, int64_t grace_ms)
 {
 	struct wire_grace g = { grace_ms };

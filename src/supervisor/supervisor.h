@@ -94,6 +94,8 @@ void supervisor_pause(struct supervisor *s, bool on);
  * on_done and spill_open are not called any more. Not from inside a callback of the reactor, since it waits.
  * 0, or -1 if something could not be ended. NULL is fine. */
 int supervisor_stop(struct supervisor *s, int64_t grace_ms);
+/* From a callback of the reactor while supervisor_stop waits: the rest of the grace is skipped. */
+void supervisor_hurry(struct supervisor *s);
 /* True once the supervisor process is lost (the run ends with internal_error). */
 bool supervisor_lost(const struct supervisor *s);
 int supervisor_pid(const struct supervisor *s);

@@ -96,6 +96,13 @@ err"
 	[ ! -e "$(cat dir)" ]
 }
 
+@test "a link that a tool put in the place of TMPDIR goes, what it points to stays" {
+	one_call "$(bash_call 'mkdir keep && touch keep/file && rmdir "$TMPDIR" && ln -s "$PWD/keep" "$TMPDIR"')" --allowedTools Bash
+	exits 0
+	[ -e keep/file ]
+	[ -z "$(ls -A "$T/tmp")" ]
+}
+
 @test "each call starts in the workspace with the environment of the first" {
 	mkdir sub
 	serve "$(script "$(bash_call 'cd sub && export FOO=1')" "$(bash_call 'pwd; echo "foo=$FOO"')" "$(say end)")"

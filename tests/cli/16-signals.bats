@@ -153,3 +153,34 @@ ran() { [ -e "$T/work/started" ]; }
 	exits 0 completed
 	is "$(requests)" 1
 }
+
+@test "a signal while the end waits for a slow reader: the process does not wait on" {
+	serve "$(script "$(jq -cn '{text: ("x" * 900000)}')")"
+	mkfifo pipe
+	exec {hold}<>pipe
+	env --default-signal=INT,HUP,TERM,QUIT "$QUERN" --base-url "$BASE" -p hi -o text </dev/null >pipe 2>"$T/err" 3>&- {hold}>&- &
+	pid=$!
+	wait_for got_requests 1
+	sleep 1
+	t0=$(date +%s)
+	kill -TERM "$pid"
+	sleep 0.2
+	kill -TERM "$pid" 2>/dev/null || true
+	reap
+	is "$rc" 143
+	[ $(($(date +%s) - t0)) -le 3 ]
+	exec {hold}>&-
+}
+
+@test "a second signal skips the grace of what was left in the background, too" {
+	serve "$(script "$(bash_call 'trap "" TERM; setsid sleep 305 & echo $$ >started; sleep 306')")"
+	q_bg -p hi --allowedTools Bash
+	wait_for ran
+	t0=$(date +%s%N)
+	kill -TERM "$pid"
+	sleep 0.2
+	kill -TERM "$pid" 2>/dev/null || true
+	reap
+	[ $((($(date +%s%N) - t0) / 1000000)) -le 1800 ]
+	exits 143
+}

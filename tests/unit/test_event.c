@@ -710,7 +710,9 @@ static void a_startup_failure_is_one_whole_result(void **state)
 
 	b->cfg.fd = open(b->out, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	b->cfg.events_path = "/nonexistent/x"; /* may be what failed: the result comes all the same */
-	assert_int_equal(recorder_startup_failure(&b->cfg, TERM_SETUP_FAILED, 2, "config_file_invalid", errors, 2), 0);
+	assert_int_equal(recorder_startup_failure(&b->cfg, TERM_SETUP_FAILED, 2, "config_file_invalid", errors, 2,
+	                                          &(int64_t){ clock_mono_ms() + 20000 }),
+	                 0);
 	assert_file(b->out, "{\"type\":\"result\",\"subtype\":\"error_during_execution\",\"is_error\":true,\"errors\":["
 	                    "\"job.yaml:12:5: limits.max_turn: unknown key\",\"and another\"],"
 	                    "\"terminal_reason\":\"turn_setup_failed\",\"exit_code\":2,\"transient\":false,"

@@ -162,7 +162,7 @@ static void push_2mb(struct pipework *p)
 	assert_true(clock_mono_ms() - begin < 5000); /* nobody has read yet, and it did not wait */
 	assert_true(out_backlog(o) > 0);
 	start_reading(p);
-	assert_int_equal(out_drain(o, clock_mono_ms() + 20000, &e), 0);
+	assert_int_equal(out_drain(o, &(int64_t){ clock_mono_ms() + 20000 }, &e), 0);
 	assert_int_equal(out_backlog(o), 0);
 	read_rest(p, total);
 	assert_lines(&p->got, count);
@@ -226,11 +226,11 @@ static void an_output_waits_by_itself_if_it_must(void **state)
 	struct out *o = out_open(p->to, "stdout", NULL, &e);
 	assert_int_equal(out_write(o, bytes, sizeof bytes, &e), 0);
 	assert_int_equal(out_write(o, bytes, 1000, &e), 0);
-	assert_int_equal(out_drain(o, clock_mono_ms() + 20, &e), -1);
+	assert_int_equal(out_drain(o, &(int64_t){ clock_mono_ms() + 20 }, &e), -1);
 	assert_int_equal(e.code, ERR_GONE);
 	assert_false(out_gone(o)); /* only slow */
 	assert_int_equal(read(p->from, bytes, sizeof bytes), sizeof bytes);
-	assert_int_equal(out_drain(o, clock_mono_ms() + 5000, &e), 0);
+	assert_int_equal(out_drain(o, &(int64_t){ clock_mono_ms() + 5000 }, &e), 0);
 	assert_int_equal(read(p->from, bytes, sizeof bytes), 1000);
 	out_free(o);
 }
@@ -248,7 +248,7 @@ static void assert_gone(struct out *o, int err)
 	}
 	assert_true(out_gone(o));
 	assert_int_equal(out_backlog(o), 0);
-	assert_int_equal(out_drain(o, CLOCK_NEVER, &e), -1);
+	assert_int_equal(out_drain(o, &(int64_t){ CLOCK_NEVER }, &e), -1);
 	assert_int_equal(e.code, ERR_GONE);
 }
 
@@ -289,7 +289,7 @@ static void a_reader_that_goes_away_with_lines_waiting(void **state)
 		assert_int_equal(out_write(o, bytes, sizeof bytes, &e), 0);
 	close(p->from);
 	p->from = -1;
-	assert_int_equal(out_drain(o, clock_mono_ms() + 5000, &e), -1);
+	assert_int_equal(out_drain(o, &(int64_t){ clock_mono_ms() + 5000 }, &e), -1);
 	assert_string_equal(e.msg, "cannot write to stdout: Broken pipe");
 	assert_gone(o, EPIPE);
 	out_free(o);
@@ -375,7 +375,7 @@ static int64_t queue_time(struct pipework *p, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		assert_int_equal(out_write(o, line, sizeof line, &e), 0);
 	start_reading(p);
-	assert_int_equal(out_drain(o, clock_mono_ms() + 60000, &e), 0);
+	assert_int_equal(out_drain(o, &(int64_t){ clock_mono_ms() + 60000 }, &e), 0);
 	read_rest(p, n * sizeof line);
 	reactor_fd_remove(p->reactor, p->from);
 	out_free(o);
@@ -415,7 +415,7 @@ static void a_2mb_result_arrives_whole(void **state)
 		assert_int_equal(recorder_emit(r, &ev, &e), 0);
 		assert_true(recorder_backlog(r) > n / 2);
 		start_reading(p);
-		assert_int_equal(recorder_drain(r, 20000, &e), 0);
+		assert_int_equal(recorder_drain(r, &(int64_t){ clock_mono_ms() + 20000 }, &e), 0);
 		p->bite = 65536;
 		while (p->got.len == 0 || p->got.data[p->got.len - 1] != '\n')
 			assert_true(reactor_wait(p->reactor, clock_mono_ms() + 5000, &e) > 0);

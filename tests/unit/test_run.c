@@ -2,11 +2,35 @@
 
 #include "test.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "run/world.h"
+
+/* The linker sends the queue's allocations here, see run.am. */
+static long left = -1; /* allocations until one fails; negative: none does */
+
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+char *__real_strndup(const char *s, size_t n);
+char *__wrap_strndup(const char *s, size_t n);
+
+static bool fails(void)
+{
+	return left >= 0 && left-- == 0;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+char *__wrap_strndup(const char *s, size_t n)
+{
+	return fails() ? NULL : __real_strndup(s, n);
+}
 
 static void start(struct world *w, struct job *job, char **envp)
 {
@@ -178,6 +202,37 @@ static void a_cancelled_attempt_leaves_no_event(void **state)
 	stop(&w);
 }
 
+/* An answer that lacks a block, or a call that never ends, would be taken for the real thing. */
+static void an_event_that_is_lost_ends_the_run(void **state)
+{
+	struct job job = { .api_key_env = "ANTHROPIC_API_KEY" };
+	char *envp[] = { NULL };
+	struct world w;
+	struct error e = ERROR_INIT;
+	struct loop_event got;
+	struct model_event ev = { .kind = MODEL_EV_MESSAGE_START, .message_id = "m", .model = "x" };
+	struct tool_result res = { 0 };
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct recorder_config cfg = { .fd = null };
+
+	(void)state;
+	assert_true(null >= 0);
+	for (long at = 0; at < 5; at++) { /* the event and its two texts, the second event and its text */
+		start(&w, &job, envp);
+		w.recorder = recorder_open(&cfg, &e);
+		assert_non_null(w.recorder);
+		left = at;
+		world_on_model(&w, &ev);
+		world_on_tool(&w, "t1", &res);
+		assert_int_equal(left, -1);
+		assert_int_equal(world_next_event(&w, 0, &got, &e), -1);
+		assert_int_equal(e.code, ERR_NOMEM);
+		recorder_free(w.recorder);
+		stop(&w);
+	}
+	close(null);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +243,7 @@ int main(void)
 		cmocka_unit_test(a_key_with_a_line_break_is_refused_unseen),
 		cmocka_unit_test(ids_are_random_uuids),
 		cmocka_unit_test(a_cancelled_attempt_leaves_no_event),
+		cmocka_unit_test(an_event_that_is_lost_ends_the_run),
 	};
 
 	return cmocka_run_group_tests_name("run", tests, NULL, NULL);

@@ -116,6 +116,7 @@ static const struct {
 	  "stdin is a file that something else has begun to read: -n leaves it alone, - reads the rest" },
 	{ "-q", NULL, FEED_PIPE, " \n\t\n", NULL, "the task on stdin is empty" },
 	{ "-q", NULL, FEED_NULL, "", NULL, "the task on stdin is empty" },
+	{ "-q", NULL, FEED_PIPE, "\xC2\xA0\xE3\x80\x80\n", NULL, "the task on stdin is empty" }, /* NBSP and the like */
 	{ "-q", NULL, FEED_FILE, "ab\xC3", NULL, "stdin: invalid UTF-8 at byte offset 2" },
 	{ "-n", NULL, FEED_PIPE, "do it", NULL,
 	  "no task: stdin is to be left alone and there is neither -p TEXT nor prompt:" },
