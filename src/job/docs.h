@@ -12,8 +12,6 @@ int job_print_completion(const char *shell, struct buf *out);
 void job_print_man(struct buf *out);
 void job_print_man_keys(struct buf *out);
 
-/* How an option is spelled for people: "-t, --max-turns N". */
-void job_spell_option(const struct job_key *k, struct buf *out);
 /* The default as people read it, NULL = none. */
 const char *job_default_text(const struct job_key *k);
 

@@ -8,7 +8,8 @@
 #define TEXT_COLUMN  30
 #define WIDTH        79
 
-void job_spell_option(const struct job_key *k, struct buf *out)
+/* "-t, --max-turns N" */
+static void spell_option(const struct job_key *k, struct buf *out)
 {
 	if (k->letter)
 		k->option[0] ? buf_addf(out, "-%c, ", k->letter) : buf_addc(out, k->letter);
@@ -80,7 +81,7 @@ static void print_option(const struct job_key *k, struct buf *out)
 	size_t start = out->len;
 
 	pad(out, 0, SPELL_INDENT);
-	job_spell_option(k, out);
+	spell_option(k, out);
 	size_t column = out->len - start;
 	if (column + 2 > TEXT_COLUMN) {
 		buf_addc(out, '\n');

@@ -32,9 +32,24 @@ static bool spent(struct loop *l, enum terminal_reason *why)
 	return false;
 }
 
+/* Looks for a signal or the deadline without waiting. True: the run must end. */
+static bool abort_due(struct loop *l)
+{
+	struct loop_event ev;
+
+	if (!loop_is_aborted(l) && l->deps->now(l->deps->ctx) >= l->cfg->deadline)
+		l->timed_out = true;
+	/* Nothing of ours runs between phases, so all that can come now is a signal or news of the output. */
+	while (!loop_is_aborted(l)) {
+		if (!loop_wait(l, 0, &ev) || ev.kind == LOOP_EV_NONE)
+			break;
+	}
+	return loop_is_aborted(l);
+}
+
 enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why)
 {
-	if (loop_abort_due(l))
+	if (abort_due(l))
 		return GATE_ABORT;
 	if (new_turn && l->state.turn_count >= l->cfg->max_turns) {
 		*why = TERM_MAX_TURNS;
@@ -78,18 +93,4 @@ bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev)
 		return false;
 	}
 	return true;
-}
-
-bool loop_abort_due(struct loop *l)
-{
-	struct loop_event ev;
-
-	if (!loop_is_aborted(l) && l->deps->now(l->deps->ctx) >= l->cfg->deadline)
-		l->timed_out = true;
-	/* Nothing of ours runs between phases, so all that can come now is a signal or news of the output. */
-	while (!loop_is_aborted(l)) {
-		if (!loop_wait(l, 0, &ev) || ev.kind == LOOP_EV_NONE)
-			break;
-	}
-	return loop_is_aborted(l);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void reply_init(struct reply *a)
+static void reply_init(struct reply *a)
 {
 	*a = (struct reply){ .usage = USAGE_UNKNOWN };
 }

@@ -98,8 +98,6 @@ struct loop {
 enum gate { GATE_GO, GATE_ABORT, GATE_LIMIT };
 /* Stands before every request. GATE_LIMIT fills *why (the limit's Terminal) and adds the words to errors. */
 enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why);
-/* Looks for a signal or the deadline without waiting. True: the run must end. */
-bool loop_abort_due(struct loop *l);
 bool loop_is_aborted(const struct loop *l);
 /* One wait; notes signals, the deadline and broken ends in l. False if the run must end. */
 bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev);
@@ -109,7 +107,6 @@ enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped);
 int64_t loop_output_cap(const struct loop *l);
 
 /* ---- reply.c ---- */
-void reply_init(struct reply *a);
 void reply_release(struct reply *a);
 void reply_take_start(struct loop *l, const struct model_event *ev);
 void reply_take_block(struct loop *l, struct block *b);

@@ -32,7 +32,7 @@
 	F(multi_strerror)                                                                                              \
 	F(multi_cleanup)
 
-#define CURL_API_MEMBER(name) __typeof__(curl_##name) *name;
+#define CURL_API_MEMBER(name) __typeof__(curl_##name) *name; /* NOLINT(bugprone-macro-parentheses): a declaration */
 
 struct curl_api {
 	CURL_API_FUNCTIONS(CURL_API_MEMBER)

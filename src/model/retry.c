@@ -184,12 +184,10 @@ const char *retry_category(const struct model_end *end, enum model_timeout timeo
 }
 
 /* Counts the attempt that just ended; true if one of its own limits is reached by it. */
-static bool count_attempt(struct retry_count *count, const struct model_end *end, enum model_timeout timeout,
-                          bool overload)
+static bool count_attempt(struct retry_count *count, const struct model_end *end, enum model_timeout timeout)
 {
 	bool spent = false;
 
-	count->overloads = overload ? count->overloads + 1 : 0;
 	if (timeout != TIMEOUT_NONE || end->had_content)
 		spent |= ++count->costly >= MAX_COSTLY;
 	if (timeout != TIMEOUT_NONE)
@@ -236,7 +234,7 @@ struct retry_decision retry_decide(const struct retry_policy *policy, struct ret
                                    int64_t remaining_ms)
 {
 	struct class c = classify(end, timeout);
-	bool spent = count_attempt(count, end, timeout, c.overload);
+	bool spent = count_attempt(count, end, timeout);
 
 	if (!c.retry)
 		return give_up(c.transient, -1);

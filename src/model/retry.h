@@ -15,7 +15,6 @@ struct retry_count {
 	int costly;       /* attempts that had content or were ended by a watchdog */
 	int unreachable;  /* connection refused, unknown host */
 	int not_stream;   /* 200 that was no stream */
-	int overloads;    /* in a row, for the fallback list */
 	bool dead_reused; /* the one uncounted retry of a dead kept-alive connection is used */
 };
 

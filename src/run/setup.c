@@ -166,7 +166,6 @@ static int make_tools(struct world *w, struct error *e)
 		.allow = job->allow,
 		.deny = job->deny,
 		.child_env = w->child_env,
-		.tmpdir = run_dir_tmp(w->run_dir, e),
 		.max_spill = (size_t)job->tool_max_spill,
 		.run_dir = w->run_dir,
 		.mask = world_mask,

@@ -7,8 +7,7 @@
 
 #include "tool/file.h"
 
-#define RG_KEEP     ((size_t)4 << 20)
-#define RG_KEEP_ERR ((size_t)8192)
+#define RG_KEEP ((size_t)4 << 20)
 
 int search_begin(struct call *c)
 {

@@ -34,7 +34,6 @@ struct toolbox_config {
 	const char *const *allow; /* bare tool names for now, NULL terminated */
 	const char *const *deny;
 	const char *const *child_env; /* the whole environment of tools, "NAME=value", NULL terminated */
-	const char *tmpdir;           /* the tools' private TMPDIR (already in child_env) */
 	size_t max_spill;
 	struct run_dir *run_dir; /* for output that is too large; NULL = it is cut and not kept */
 	/* Masks known secrets in place before text enters history or a spill file. */

@@ -123,7 +123,6 @@ static void backoff_doubles_up_to_its_cap(void **state)
 			assert_true(d.counted);
 			assert_int_equal(d.wait_ms, overload ? loaded[i] : plain[i]);
 			assert_int_equal(count.retries, i + 1);
-			assert_int_equal(count.overloads, overload ? i + 1 : 0);
 		}
 		struct retry_decision d = decide(&count, &end);
 		assert_int_equal(d.verdict, RETRY_GIVE_UP);
@@ -329,27 +328,6 @@ static void dead_reused_connection_is_repeated_once_uncounted(void **state)
 	assert_int_equal(count.retries, 1);
 }
 
-static void overloads_are_counted_in_a_row(void **state)
-{
-	struct model_end loaded = ended(MODEL_HTTP, 529), other = ended(MODEL_HTTP, 500);
-	struct model_end inside = ended(MODEL_STREAM_ERROR, 200);
-	struct retry_count count = { 0 };
-	(void)state;
-	inside.error_type = "overloaded_error";
-	decide(&count, &loaded);
-	decide(&count, &inside);
-	assert_int_equal(count.overloads, 2);
-	decide(&count, &other);
-	assert_int_equal(count.overloads, 0);
-	inside.error_type = "api_error";
-	inside.message = "The model is overloaded.";
-	decide(&count, &inside);
-	assert_int_equal(count.overloads, 1);
-	loaded.should_retry = 0; /* told not to come back: still an overload, which the fallback list may answer */
-	decide(&count, &loaded);
-	assert_int_equal(count.overloads, 2);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,7 +343,6 @@ int main(void)
 		cmocka_unit_test(limits_that_pass_are_retried),
 		cmocka_unit_test(each_kind_has_its_own_limit),
 		cmocka_unit_test(dead_reused_connection_is_repeated_once_uncounted),
-		cmocka_unit_test(overloads_are_counted_in_a_row),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
