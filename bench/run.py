@@ -229,7 +229,7 @@ class Bench:
         jobs = (self.command(f"http://127.0.0.1:{port}", "--allowedTools", "Bash", "--max-turns", str(TURNS + 1)),
                 self.posts(port, bodies))
         took, early, late, forks, seen = ([], []), ([], []), ([], []), [], 0
-        for _ in range(self.rounds):
+        for _ in range(2 * self.rounds):
             for k, command in enumerate(jobs):
                 took[k].append(self.timeit(1, *command)[0])
                 at = arrivals()[seen:]

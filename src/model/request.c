@@ -31,6 +31,10 @@ static int add(struct request_body *b, const char *p, size_t n)
 	return 0;
 }
 
+#define SLICE(s)                                                                                                       \
+	{                                                                                                              \
+		s, sizeof(s) - 1                                                                                       \
+	}
 #define ADD_LITERAL(b, s) add(b, s, sizeof(s) - 1)
 
 /* Adds an object's text with a cache mark as its last member. */
@@ -279,16 +283,16 @@ struct writer {
 /* Opens a message of that role, unless the one before, left out blocks aside, has the same. */
 static int open_message(struct writer *w, enum role role)
 {
-	static const char *const heads[2][2] = {
-		{ "{\"role\":\"user\",\"content\":[", "]},{\"role\":\"user\",\"content\":[" },
-		{ "{\"role\":\"assistant\",\"content\":[", "]},{\"role\":\"assistant\",\"content\":[" },
+	static const struct request_slice heads[2][2] = {
+		{ SLICE("{\"role\":\"user\",\"content\":["), SLICE("]},{\"role\":\"user\",\"content\":[") },
+		{ SLICE("{\"role\":\"assistant\",\"content\":["), SLICE("]},{\"role\":\"assistant\",\"content\":[") },
 	};
-	const char *head = heads[role == ROLE_ASSISTANT][w->role >= 0];
+	const struct request_slice *head = &heads[role == ROLE_ASSISTANT][w->role >= 0];
 
 	if (w->role == (int)role)
 		return ADD_LITERAL(w->body, ",");
 	w->role = (int)role;
-	return add(w->body, head, strlen(head));
+	return add(w->body, head->p, head->n);
 }
 
 static int add_message(struct writer *w, const struct message *m)

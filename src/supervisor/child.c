@@ -53,6 +53,15 @@ void child_default_signals(void)
 		syscall(SYS_rt_sigaction, sig, zero, NULL, (size_t)(NSIG - 1) / 8); /* KILL and STOP refuse */
 }
 
+void child_ignore_signals(bool on)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
+	const struct sigaction sa = { .sa_handler = on ? SIG_IGN : SIG_DFL };
+
+	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+		sigaction(ignored[i], &sa, NULL);
+}
+
 static void empty_signal_mask(void)
 {
 	sigset_t none;
@@ -182,7 +191,7 @@ _Noreturn void child_run(const struct child_plan *plan, const struct child_rules
 	const struct rlimit no_core = { 0, 0 };
 
 	enter_session(plan, rules);
-	child_default_signals();
+	child_ignore_signals(false); /* all others have their default action in the supervisor too */
 	if (plan->cwd >= 0 && fchdir(plan->cwd))
 		fail(plan->status, CHILD_DIRECTORY);
 	char *input = plan->call ? read_input(plan) : NULL;

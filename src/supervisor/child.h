@@ -58,6 +58,9 @@ _Noreturn void child_run(const struct child_plan *plan, const struct child_rules
 /* Gives every signal its default action, also those that were inherited ignored. */
 void child_default_signals(void);
 
+/* What the supervisor ignores and its children must not. */
+void child_ignore_signals(bool on);
+
 /* Closes every descriptor from `first` on. */
 void child_close_from(int first);
 

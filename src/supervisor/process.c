@@ -379,17 +379,6 @@ static void on_socket(void *ctx, int fd, short revents)
 
 /* ---- the process ---- */
 
-static void set_signals(void)
-{
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
-	const struct sigaction sa = { .sa_handler = SIG_IGN };
-
-	/* Nothing of what we were started with counts: with SIGCHLD ignored there would be no exit codes. */
-	child_default_signals();
-	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
-		sigaction(ignored[i], &sa, NULL);
-}
-
 /* 0 and 1 on /dev/null, 2 as it was, the socket on 3, nothing else. */
 static int set_fds(int sock)
 {
@@ -452,7 +441,9 @@ static int set_up(struct process *p, int sock)
 	static const int chld[] = { SIGCHLD };
 	sigset_t none;
 
-	set_signals();
+	/* Nothing of what we were started with counts: with SIGCHLD ignored there would be no exit codes. */
+	child_default_signals();
+	child_ignore_signals(true);
 	if (set_identity() || set_fds(sock))
 		return -1;
 	set_rules(&p->rules);
