@@ -18,6 +18,11 @@ static bool listed(const char *const *names, const char *name, size_t n)
 	return false;
 }
 
+bool world_env_kept(const struct job *job, const char *name, size_t n)
+{
+	return listed(job->env_keep, name, n);
+}
+
 static bool job_sets(const struct job *job, const char *name, size_t n)
 {
 	for (size_t i = 0; i < job->nenv; i++)
@@ -49,20 +54,21 @@ static int passes(struct world *w, const char *assignment)
 
 	if (job_sets(job, assignment, n))
 		return 0;
-	if (listed(job->env_keep, assignment, n))
-		return 1;
-	if (!ours(job, assignment, n) && !secret_env_name(assignment, n) && !proxy_with_password(assignment, n))
+	bool kept = world_env_kept(job, assignment, n);
+	bool secret = secret_env_name(assignment, n);
+	if (!secret && (kept || (!ours(job, assignment, n) && !proxy_with_password(assignment, n))))
 		return 1;
 	const char *value = assignment + n + (assignment[n] == '=');
 	if (n == 6 && !strncmp(assignment, "TMPDIR", 6))
 		return 0;
-	return secrets_add(w->secrets, value, strlen(value)) ? -1 : 0;
+	/* a tool may have it, our records may not */
+	return secrets_add(w->secrets, value, strlen(value)) ? -1 : kept;
 }
 
-static const char *assignment(struct arena *a, const char *name, const char *value)
+const char *world_assignment(struct world *w, const char *name, const char *value)
 {
 	size_t n = strlen(name), v = strlen(value);
-	char *p = arena_alloc(a, n + v + 2);
+	char *p = arena_alloc(&w->arena, n + v + 2);
 
 	if (p) {
 		memcpy(p, name, n);
@@ -70,6 +76,27 @@ static const char *assignment(struct arena *a, const char *name, const char *val
 		memcpy(p + n + 1, value, v);
 	}
 	return p;
+}
+
+/* A variable as tools get it: of a key's, what was copied before it was wiped. */
+static const char *inherited(struct world *w, const char *assignment)
+{
+	size_t n = name_len(assignment);
+
+	for (const char *const *k = w->kept_keys; *k; k++)
+		if (name_len(*k) == n && !strncmp(*k, assignment, n))
+			return *k;
+	return arena_strdup(&w->arena, assignment);
+}
+
+/* What the job gives to tools and servers under a secret's name is a secret in what comes back. */
+static int remember_pairs(struct world *w, const struct job_pair *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (secret_env_name(v[i].name, strlen(v[i].name)) &&
+		    secrets_add(w->secrets, v[i].value, strlen(v[i].value)))
+			return -1;
+	return 0;
 }
 
 int world_child_env(struct world *w, const char *tmpdir, struct error *e)
@@ -80,19 +107,19 @@ int world_child_env(struct world *w, const char *tmpdir, struct error *e)
 	while (w->envp[count])
 		count++;
 	const char **v = arena_alloc(&w->arena, (count + job->nenv + 2) * sizeof *v);
-	if (!v)
+	if (!v || remember_pairs(w, job->env, job->nenv) || remember_pairs(w, job->headers, job->nheaders))
 		return error_nomem(e);
 	for (size_t i = 0; i < count; i++) {
 		int pass = passes(w, w->envp[i]);
 		if (pass < 0)
 			return error_nomem(e);
-		if (pass && !(v[n++] = arena_strdup(&w->arena, w->envp[i])))
+		if (pass && !(v[n++] = inherited(w, w->envp[i])))
 			return error_nomem(e);
 	}
 	for (size_t i = 0; i < job->nenv; i++)
-		if (!(v[n++] = assignment(&w->arena, job->env[i].name, job->env[i].value)))
+		if (!(v[n++] = world_assignment(w, job->env[i].name, job->env[i].value)))
 			return error_nomem(e);
-	if (!job_sets(job, "TMPDIR", 6) && !(v[n++] = assignment(&w->arena, "TMPDIR", tmpdir)))
+	if (!job_sets(job, "TMPDIR", 6) && !(v[n++] = world_assignment(w, "TMPDIR", tmpdir)))
 		return error_nomem(e);
 	v[n] = NULL;
 	w->child_env = v;

@@ -19,13 +19,29 @@ static char *variable(char **envp, const char *name)
 	return NULL;
 }
 
-/* The value is overwritten where /proc/PID/environ would show it. */
-static void wipe_variable(char **envp, const char *name)
+/* What the job lets tools have in spite of all is copied before it is wiped. */
+static int keep_for_tools(struct world *w, const char *name, const char *value)
 {
-	char *value = variable(envp, name);
+	size_t i = 0;
 
-	if (value)
-		explicit_bzero(value, strlen(value));
+	if (!world_env_kept(w->job, name, strlen(name)))
+		return 0;
+	while (w->kept_keys[i])
+		i++;
+	w->kept_keys[i] = world_assignment(w, name, value);
+	return w->kept_keys[i] ? 0 : -1;
+}
+
+/* The value is overwritten where /proc/PID/environ would show it. -1: no memory. */
+static int wipe_variable(struct world *w, const char *name)
+{
+	char *value = variable(w->envp, name);
+
+	if (!value || !*value)
+		return 0;
+	int rc = keep_for_tools(w, name, value);
+	explicit_bzero(value, strlen(value));
+	return rc;
 }
 
 static int from_file(struct world *w, const char *path, struct error *e)
@@ -79,11 +95,11 @@ int world_take_key(struct world *w, struct error *e)
 	if (find(w, e))
 		return -1;
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		if (remember(w, variable(w->envp, names[i])))
+		if (remember(w, variable(w->envp, names[i])) || wipe_variable(w, names[i]))
 			return error_nomem(e);
-		wipe_variable(w->envp, names[i]);
 	}
-	wipe_variable(w->envp, w->job->api_key_env);
+	if (remember(w, variable(w->envp, w->job->api_key_env)) || wipe_variable(w, w->job->api_key_env))
+		return error_nomem(e);
 	if (!strcmp(w->key_source, "none"))
 		return 0;
 	if (buf_check(&w->key, "the key", e))

@@ -34,6 +34,7 @@ struct world {
 	struct buf key;         /* overwritten as soon as the wire has it */
 	const char *key_source; /* for the init event */
 	bool key_bearer;
+	const char *kept_keys[5];    /* "NAME=value" of wiped variables that tools.env_keep names; NULL terminated */
 	const char *workspace;       /* absolute, real */
 	const char *const *add_dirs; /* likewise */
 	const char *const *spelled;  /* the absolute names that the user gave the workspace and each of add_dirs */
@@ -95,6 +96,8 @@ void world_wipe_key(struct world *w);
 
 /* ---- environment.c: what tools inherit ---- */
 int world_child_env(struct world *w, const char *tmpdir, struct error *e);
+bool world_env_kept(const struct job *job, const char *name, size_t n);             /* does tools.env_keep name it? */
+const char *world_assignment(struct world *w, const char *name, const char *value); /* in the arena; NULL: no memory */
 
 /* ---- workspace.c ---- */
 int world_workspace(struct world *w, struct error *e);

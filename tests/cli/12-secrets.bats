@@ -65,6 +65,20 @@ scan() { # everything the run left, plain and in base64
 	lacks "$(cat "$(request 2)")" "$canary"
 }
 
+@test "what the job gives tools reaches them, and is masked in what they put out" {
+	export DEPLOY_TOKEN=$canary-1 ANTHROPIC_API_KEY=$canary-2
+	printf 'version: 1\nprompt: go\nmodel: {headers: {X-Gate-Token: %s}}\nenv: {MY_TOKEN: %s}\ntools: {env_keep: [DEPLOY_TOKEN, ANTHROPIC_API_KEY]}\n' \
+		"$canary-4" "$canary-3" >"$T/home/job.yaml"
+	# shellcheck disable=SC2016
+	serve "$(script "$(bash_call 'echo ${#DEPLOY_TOKEN} ${#ANTHROPIC_API_KEY} ${#MY_TOKEN} "<$DEPLOY_TOKEN> <$ANTHROPIC_API_KEY> <$MY_TOKEN>" "<'"$canary-4"'>"')" "$(say end)")"
+	q "$T/home/job.yaml" --allowedTools Bash --events "$T/home/ev"
+	exits 0
+	rm "$T/home/job.yaml"
+	is "$(result_text 2)" "22 22 22 <[secret]> <[secret]> <[secret]> <[secret]>"
+	grep -q "X-Gate-Token: $canary-4" "$(head_of 1)"
+	scan
+}
+
 @test "keys with white space are trimmed with a warning, line breaks inside are refused unseen" {
 	serve '[{"text":"hi","repeat":true}]'
 	local k
