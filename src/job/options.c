@@ -112,14 +112,14 @@ static void act(struct words *w, const struct job_key *k, const char *label, con
 	case ACT_NOTHING:
 		break;
 	case ACT_SET:
-		set_key(w, value);
+		set_key(w, value ? value : "");
 		break;
 	case ACT_CHECK:
 		if (job->action == ACTION_RUN)
 			job->action = ACTION_CHECK;
 		break;
 	case ACT_SCHEMA:
-		print_schema(w, value);
+		print_schema(w, value ? value : "");
 		break;
 	case ACT_HELP:
 		set_action(job, ACTION_HELP);
@@ -137,7 +137,7 @@ static void act(struct words *w, const struct job_key *k, const char *label, con
 
 static bool is_known_long(const char *word)
 {
-	if (strncmp(word, "--", 2))
+	if (strncmp(word, "--", 2) != 0)
 		return false;
 	return schema_by_option(word + 2, strcspn(word + 2, "=")) != NULL;
 }

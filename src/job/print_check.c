@@ -3,9 +3,9 @@
  * may be secret are left out of it: of headers, and of variables whose names look like keys, the names alone.
  */
 #include <string.h>
-#include <strings.h>
 
 #include "base/json_out.h"
+#include "guard/secret.h"
 #include "job/job.h"
 #include "job/schema.h"
 #include "job/value.h"
@@ -32,23 +32,13 @@ static void list(const char *const *items, struct buf *out)
 	buf_addc(out, ']');
 }
 
-static bool looks_secret(const char *name)
-{
-	static const char *const parts[] = { "KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL" };
-
-	for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-		if (strcasestr(name, parts[i]))
-			return true;
-	return false;
-}
-
 static void map(const struct job_key *k, const struct job_pair *pairs, size_t n, struct buf *out)
 {
 	bool first = true;
 
 	buf_addc(out, '{');
 	for (size_t i = 0; i < n; i++) {
-		if ((k->flags & KF_HIDE) || looks_secret(pairs[i].name))
+		if ((k->flags & KF_HIDE) || secret_env_name(pairs[i].name, strlen(pairs[i].name)))
 			continue;
 		if (!first)
 			buf_adds(out, ", ");
@@ -60,7 +50,7 @@ static void map(const struct job_key *k, const struct job_pair *pairs, size_t n,
 	buf_addc(out, '}');
 	first = true;
 	for (size_t i = 0; i < n; i++) {
-		if (!(k->flags & KF_HIDE) && !looks_secret(pairs[i].name))
+		if (!(k->flags & KF_HIDE) && !secret_env_name(pairs[i].name, strlen(pairs[i].name)))
 			continue;
 		buf_addf(out, "%s", first ? " # values not shown: " : ", ");
 		first = false;

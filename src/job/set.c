@@ -146,7 +146,7 @@ static int set_bool(const struct slot *t, const struct yaml_node *v)
 {
 	bool yes = v->kind == YAML_SCALAR && !strcmp(v->text, "true");
 
-	if (v->kind != YAML_SCALAR || !v->plain || (!yes && strcmp(v->text, "false")))
+	if (v->kind != YAML_SCALAR || !v->plain || (!yes && strcmp(v->text, "false") != 0))
 		return fail_row(t, v, "must be true or false, without quotes");
 	*(bool *)field(t) = yes;
 	return 0;

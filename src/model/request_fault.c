@@ -120,7 +120,7 @@ static int64_t number_at(const char *text, const char *where)
 		if (!isdigit((unsigned char)*q))
 			continue;
 		int64_t v = read_number(&q);
-		if (!strncmp(q, hash + 1, strlen(hash + 1)))
+		if (!strncmp(q, hash + 1, strlen(hash + 1))) /* NOLINT(bugprone-not-null-terminated-result) */
 			return v;
 	}
 	return -1;

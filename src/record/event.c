@@ -22,11 +22,6 @@ static void key_empty_array(struct json_out *o, const char *key)
 	key_strings(o, key, NULL);
 }
 
-static int64_t told(int64_t n)
-{
-	return n < 0 ? 0 : n;
-}
-
 void line_usage(struct json_out *o, const struct usage *u)
 {
 	static const struct usage unknown = USAGE_UNKNOWN;

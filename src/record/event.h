@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "base/reactor.h"
 #include "message/message.h"
 #include "record/reason.h"
@@ -37,8 +38,6 @@ enum event_kind {
 	EVENT_NOTICE,            /* system/quern_notice */
 	EVENT_RESULT             /* result */
 };
-
-#define UUID_LEN 36
 
 struct denial {
 	const char *tool_name, *tool_use_id, *tool_input; /* raw JSON */

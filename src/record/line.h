@@ -42,6 +42,12 @@ struct event_row {
 	const struct schema_field *schema;
 };
 
+/* A count as events tell it: -1, not known, is 0. */
+static inline int64_t told(int64_t n)
+{
+	return n < 0 ? 0 : n;
+}
+
 extern const struct event_row event_rows[EVENT_RESULT + 1]; /* by enum event_kind */
 
 /* Appends the event as one JSON object without the line feed. */

@@ -30,18 +30,6 @@ struct recorder {
 	bool named_file;
 };
 
-static void random_uuid(char out[UUID_LEN + 1])
-{
-	unsigned char b[16];
-
-	if (getentropy(b, sizeof b))
-		memset(b, 0, sizeof b); /* cannot happen for 16 bytes on Linux; an id of zeros is still well formed */
-	b[6] = (unsigned char)((b[6] & 0x0F) | 0x40);
-	b[8] = (unsigned char)((b[8] & 0x3F) | 0x80);
-	snprintf(out, UUID_LEN + 1, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-	         b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
-}
-
 static void new_uuid(const struct recorder *r, char out[UUID_LEN + 1])
 {
 	if (r->cfg.new_uuid)

@@ -41,11 +41,6 @@ static void key_strings(struct line *l, const char *key, const char *const *list
 	jo_end(&l->out);
 }
 
-static int64_t told(int64_t n)
-{
-	return n < 0 ? 0 : n;
-}
-
 static void write_cost(struct json_out *o, const struct event_result *v)
 {
 	if (v->cost_nano_usd < 0)

@@ -1,41 +1,16 @@
 /* The loop's seam, filled with the real world. */
 #include "run/world.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
 #include "base/log.h"
 
 #define STOP_GRACE_MS 2000
 
-static void random_bytes(void *p, size_t n)
-{
-	unsigned char *at = p;
-
-	while (n) {
-		ssize_t got = getrandom(at, n, 0);
-		if (got < 0)
-			continue; /* interrupted: it cannot fail otherwise for so few bytes */
-		at += got;
-		n -= (size_t)got;
-	}
-}
-
-/* A random UUID (RFC 9562, version 4). */
 void world_new_id(void *ctx, char out[UUID_LEN + 1])
 {
-	unsigned char b[16];
-
 	(void)ctx;
-	random_bytes(b, sizeof b);
-	b[6] = (unsigned char)((b[6] & 0x0F) | 0x40);
-	b[8] = (unsigned char)((b[8] & 0x3F) | 0x80);
-	snprintf(out, UUID_LEN + 1, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-	         b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+	random_uuid(out);
 }
 
 void world_mask(void *ctx, struct buf *text)

@@ -277,9 +277,7 @@ static int plan(struct call *c, struct tool_result *now, struct error *e)
 	pack_bytes(&c->frame, v[P_OLD].s, v[P_OLD].n);
 	pack_bytes(&c->frame, v[P_NEW].s, v[P_NEW].n);
 	pack_int(&c->frame, v[P_ALL].b);
-	c->spec.input = c->frame.data;
-	c->spec.input_len = c->frame.len;
-	return buf_check(&c->frame, "the tool's input", e) < 0 ? -1 : 1;
+	return file_plan_end(c, e);
 }
 
 const struct tool_row tool_edit = {

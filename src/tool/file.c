@@ -117,6 +117,13 @@ int file_plan(struct call *c, const char *name, const char *path, bool writing, 
 	return buf_check(&c->frame, "the tool's input", e);
 }
 
+int file_plan_end(struct call *c, struct error *e)
+{
+	c->spec.input = c->frame.data;
+	c->spec.input_len = c->frame.len;
+	return buf_check(&c->frame, "the tool's input", e) < 0 ? -1 : 1;
+}
+
 static void take_report(struct call *c, const struct child_result *res, struct tool_result *out)
 {
 	struct unpack u = { buf_str(&res->result), res->result.len, false };

@@ -32,6 +32,8 @@ int64_t unpack_int(struct unpack *u);
 
 /* Packs roots, path and read state, and makes c->spec a call of `name`. 0, or -1 with *e. */
 int file_plan(struct call *c, const char *name, const char *path, bool writing, struct error *e);
+/* What was packed is the child's input. 1, what plan returns, or -1 with *e. */
+int file_plan_end(struct call *c, struct error *e);
 /* The result of all three: text, structured result, image, and the new read state. */
 void file_finish(struct call *c, struct child_result *res, struct tool_result *out);
 

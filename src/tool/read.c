@@ -315,9 +315,7 @@ static int plan(struct call *c, struct tool_result *now, struct error *e)
 	pack_int(&c->frame, v[P_OFFSET].set && v[P_OFFSET].i > 0 ? v[P_OFFSET].i : 1);
 	pack_int(&c->frame, v[P_LIMIT].set ? v[P_LIMIT].i : DEFAULT_LINES);
 	pack_int(&c->frame, v[P_LIMIT].set);
-	c->spec.input = c->frame.data;
-	c->spec.input_len = c->frame.len;
-	return buf_check(&c->frame, "the tool's input", e) < 0 ? -1 : 1;
+	return file_plan_end(c, e);
 }
 
 const struct tool_row tool_read = {

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/random.h"
 #include "tool/file.h"
 
 #define WRITE_CHUNK ((size_t)1 << 20)
@@ -86,13 +86,19 @@ static int copy_metadata(int dir, const char *name, const struct stat *old, int 
 	return fchmod(fd, mode) < 0 ? error_sys(e, "cannot set the mode of the new file") : 0;
 }
 
+/* A name that nobody has thought of before. */
+static void make_name(char tmp[40])
+{
+	unsigned long long id;
+
+	random_bytes(&id, sizeof id);
+	snprintf(tmp, 40, ".quern-%016llx", id);
+}
+
 static int open_temporary(int dir, bool fresh, char tmp[40], struct error *e)
 {
 	for (int i = 0; i < 100; i++) {
-		unsigned long long id = 0;
-		if (getrandom(&id, sizeof id, 0) < 0)
-			return error_sys(e, "cannot make a name for the temporary file");
-		snprintf(tmp, 40, ".quern-%016llx", id);
+		make_name(tmp);
 		int fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, fresh ? 0666 : 0600);
 		if (fd >= 0)
 			return fd;
@@ -124,12 +130,9 @@ static int open_nameless(int dir, bool fresh)
 static int give_name(int dir, int fd, char tmp[40])
 {
 	char self[40];
-	unsigned long long id = 0;
 
-	if (getrandom(&id, sizeof id, 0) < 0)
-		return -1;
 	snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-	snprintf(tmp, 40, ".quern-%016llx", id);
+	make_name(tmp);
 	return linkat(AT_FDCWD, self, dir, tmp, AT_SYMLINK_FOLLOW);
 }
 

@@ -126,9 +126,7 @@ static int plan(struct call *c, struct tool_result *now, struct error *e)
 	if (file_plan(c, "write", v[P_PATH].s, true, e) < 0)
 		return -1;
 	pack_bytes(&c->frame, v[P_CONTENT].s, v[P_CONTENT].n);
-	c->spec.input = c->frame.data;
-	c->spec.input_len = c->frame.len;
-	return buf_check(&c->frame, "the tool's input", e) < 0 ? -1 : 1;
+	return file_plan_end(c, e);
 }
 
 const struct tool_row tool_write = {
