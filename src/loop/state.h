@@ -29,7 +29,8 @@ struct account {
 	bool cost_unknown, cost_lower_bound;
 	int64_t requests, tool_calls;
 	int64_t api_ms;
-	bool warned; /* the model was told that a budget is nearly spent */
+	bool told_missing; /* the user was told that a server tells no usage */
+	bool warned;       /* the model was told that a budget is nearly spent */
 };
 
 /* One attempt's answer as it comes in. */

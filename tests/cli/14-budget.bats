@@ -84,3 +84,19 @@ limit() { result ".limits.$1 | $2"; }
 	is "$(jq -s '[map(select(.type=="assistant")) | group_by(.message.id)[] | last.message.usage.output_tokens] | add' "$T/out")" 47
 	is "$(result .usage.output_tokens)" 47
 }
+
+@test "an answer without usage is not free: the cost is a lower bound, and a budget that cannot be kept is told once" {
+	local answer
+	answer=$(jq -cn '{sse: (
+		"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"x\",\"content\":[]}}\n\n" +
+		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Glob\",\"input\":{\"pattern\":\"x\"}}}\n\n" +
+		"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n" +
+		"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}}\n\n" +
+		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")}')
+	serve "$(script "$answer" "$answer" "$(say end)")"
+	q -p go --token-budget 1M
+	exits 0 completed
+	is "$(result .cost_lower_bound)" true
+	is "$(ev 'select(.subtype=="quern_notice").code')" usage_missing
+	err_has "does not tell"
+}
