@@ -110,7 +110,7 @@ static int write_prefixed(const char *s, struct json_out *o, struct error *e)
 	char text[24];
 	bool hex = !strncmp(s, "0x", 2);
 
-	if (!hex && strncmp(s, "0o", 2))
+	if (!hex && strncmp(s, "0o", 2) != 0)
 		return 0;
 	if (!s[2] || s[2 + strspn(s + 2, hex ? "0123456789abcdefABCDEF" : "01234567")])
 		return 0;

@@ -38,11 +38,13 @@ int64_t loop_output_cap(const struct loop *l)
 
 static const char *keep(struct loop *l, struct attempt *at, size_t slot, const char *s)
 {
-	free(at->texts[slot]);
-	at->texts[slot] = s ? strdup(s) : NULL;
-	if (s && !at->texts[slot])
+	char *copy = s ? strdup(s) : NULL;
+
+	if (s && !copy)
 		l->nomem = true;
-	return at->texts[slot];
+	free(at->texts[slot]); /* NOLINT(clang-analyzer-unix.Malloc): it does not follow attempt_release */
+	at->texts[slot] = copy;
+	return copy;
 }
 
 static void attempt_take_end(struct loop *l, struct attempt *at, const struct model_end *end)

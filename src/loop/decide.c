@@ -14,7 +14,7 @@ static struct verdict refuse(struct loop *l)
 	free(l->stop_reason);
 	l->stop_reason = strdup("refusal");
 	l->failure.category = "invalid_request";
-	if (l->reply.stop_details && strcmp(l->reply.stop_details, "null"))
+	if (l->reply.stop_details && strcmp(l->reply.stop_details, "null") != 0)
 		loop_add_error(l, "the model declined to answer: %s", l->reply.stop_details);
 	else
 		loop_add_error(l, "the model declined to answer");

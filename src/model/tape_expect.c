@@ -156,7 +156,7 @@ static void check_result_text(const struct tape_list *want, const struct results
 static void check_results(const struct tape_expect *x, const struct message *m, struct buf *why)
 {
 	size_t max = m ? m->n : 0;
-	struct results got = { calloc(max + 1, sizeof(struct block *)), 0 };
+	struct results got = { calloc(max + 1, sizeof *got.v), 0 };
 	struct strings ids = { calloc(max + 1, sizeof *ids.v), 0 };
 	struct strings errors = { calloc(max + 1, sizeof *errors.v), 0 };
 

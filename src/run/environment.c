@@ -1,6 +1,7 @@
 /* What tools inherit: our environment without secrets, then what the job sets. */
 #include "run/world.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -67,14 +68,11 @@ static int passes(struct world *w, const char *assignment)
 
 const char *world_assignment(struct world *w, const char *name, const char *value)
 {
-	size_t n = strlen(name), v = strlen(value);
-	char *p = arena_alloc(&w->arena, n + v + 2);
+	size_t size = strlen(name) + strlen(value) + 2;
+	char *p = arena_alloc(&w->arena, size);
 
-	if (p) {
-		memcpy(p, name, n);
-		p[n] = '=';
-		memcpy(p + n + 1, value, v);
-	}
+	if (p)
+		snprintf(p, size, "%s=%s", name, value);
 	return p;
 }
 

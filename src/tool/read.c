@@ -189,6 +189,8 @@ static int show_image(struct file_job *j, int fd, const char *type, struct file_
 		r->content_json = buf_str(&json);
 		r->structured = &info;
 		rc = json.failed ? file_fail("out of memory") : file_succeed(j, &text, r);
+		r->content_json = NULL;
+		r->structured = NULL;
 	}
 	buf_release(&bytes);
 	buf_release(&json);
@@ -252,6 +254,7 @@ static int show_text(struct file_job *j, struct window *w, struct file_report *r
 	structured(j, w, total, partial, &info);
 	r->structured = &info;
 	int rc = file_succeed(j, &w->out, r);
+	r->structured = NULL;
 	buf_release(&info);
 	return rc;
 }
