@@ -101,12 +101,12 @@ static void derive(struct setter *s)
 	job->prompt_from_option = level_of(s, "prompt") == SOURCE_OPTION;
 }
 
-/* An option that could not be read may have been the format. */
-static bool format_known(const struct setter *s, bool options_fine, enum file_status file)
+/* An option or a key that could not be read may have been the format; a wrong value of another key was not. */
+static bool format_known(const struct setter *s, enum file_status file)
 {
 	if (level_of(s, "output.format") > SOURCE_DEFAULT)
 		return true;
-	return options_fine && file == FILE_FINE;
+	return file != FILE_UNREADABLE && s->errs->n == s->plain;
 }
 
 int job_parse(struct job *job, int argc, char *const argv[], const char *const *envp, struct job_errors *errs)
@@ -119,7 +119,7 @@ int job_parse(struct job *job, int argc, char *const argv[], const char *const *
 	errs->n = 0;
 	setter_init(&s, job, errs);
 
-	bool options_fine = options_read(&s, argc, argv) == 0;
+	options_read(&s, argc, argv);
 	bool informs = job->action != ACTION_RUN && job->action != ACTION_CHECK;
 	if (informs) {
 		/* Who asks for help gets it, whatever else stands on the line. */
@@ -133,7 +133,7 @@ int job_parse(struct job *job, int argc, char *const argv[], const char *const *
 		if (!strcmp(job->provider, "anthropic"))
 			apply_env(&s, envp, SOURCE_VENDOR);
 	}
-	job->output_format_known = format_known(&s, options_fine, file);
+	job->output_format_known = format_known(&s, file);
 	apply_defaults(&s);
 	choose_provider(&s);
 	if (!informs)

@@ -376,7 +376,10 @@ int setter_value(struct setter *s, const struct job_key *k, const struct yaml_no
 	/* Maps merge, so they always go to the job. */
 	if (weaker && k->type != KEY_MAP)
 		t.into = &s->shadow;
+	int errors = s->errs->n;
 	int rc = setters[k->type](&t, v);
+	if (k->at != offsetof(struct job, output_format))
+		s->plain += s->errs->n - errors;
 	if (!rc && !weaker)
 		*level = (unsigned char)o->source;
 	return rc;

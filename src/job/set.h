@@ -17,6 +17,7 @@ struct setter {
 	struct job shadow;
 	unsigned char level[JOB_KEYS_MAX]; /* enum source of what each key has */
 	struct job_errors *errs;
+	int plain; /* of errs: wrong values of keys other than output.format */
 };
 
 /* Where a value stands, for errors: "job.yaml" (positions come from the node) or "--max-turns". */

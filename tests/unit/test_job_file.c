@@ -232,6 +232,13 @@ static void test_format_is_known_when_it_can_be(void **state)
 		{ "@", "output: {format: text}\nname: [", "stream-json", false },
 		{ "@", "output: {format: text}\nnam: a", "text", true },
 		{ "@|-o|json", "name: [", "json", true },
+		{ "-p|x|--max-turns|0", NULL, "stream-json", true },
+		{ "-p|x|--tools|Red,Wite", NULL, "stream-json", true },
+		{ "-p|x|--max-turns|0|--nonsense", NULL, "stream-json", false },
+		{ "@", "limits: {max_turns: 0}", "stream-json", true },
+		{ "@", "limits: {max_turn: 1}", "stream-json", false },
+		{ "@", "output: json", "stream-json", false },
+		{ "@", "output: {format: xml}", "stream-json", false },
 	};
 
 	(void)state;
