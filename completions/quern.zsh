@@ -10,7 +10,7 @@ _arguments \
 	'--append-system-prompt=[text added to the system prompt]:TEXT:' \
 	'-m[the model]:NAME:' \
 	'--model=[the model]:NAME:' \
-	'--provider=[who answers\: the Anthropic API, or a replayed run]:NAME:(anthropic replay)' \
+	'--provider=[who answers\: the Anthropic API, or a tape]:NAME:(anthropic replay)' \
 	'--base-url=[where requests go]:URL:' \
 	'-C[the workspace\: where tools start and may write]:DIR:_files -/' \
 	'--cwd=[the workspace\: where tools start and may write]:DIR:_files -/' \
@@ -32,7 +32,7 @@ _arguments \
 	'--output-format=[events as they come, the result alone, or the answer'\''s text]:FORMAT:(stream-json json text)' \
 	'--include-partial-messages[pieces of answers as they arrive]' \
 	'--events=[file that the events are appended to]:FILE:_files' \
-	'--replay=[answers come from this record of a run, not from a model]:FILE:_files' \
+	'--replay=[answers come from this tape, not from a model]:FILE:_files' \
 	'--run-dir=[directory for outputs that are too large for an event]:DIR:_files -/' \
 	'-q[errors alone on stderr]' \
 	'--quiet[errors alone on stderr]' \

@@ -79,9 +79,9 @@ static void cross_check(struct setter *s)
 	struct origin provider = { SOURCE_DEFAULT, "model.provider" }, events = { SOURCE_DEFAULT, "events" };
 
 	if (!job->replay_path && job->provider && !strcmp(job->provider, "replay"))
-		setter_fail(s, &provider, NULL, NULL, "replay needs a record: --replay FILE, or replay: in the job");
+		setter_fail(s, &provider, NULL, NULL, "replay needs a tape: --replay FILE, or replay: in the job");
 	if (job->events_path && job->replay_path && !strcmp(job->events_path, job->replay_path))
-		setter_fail(s, &events, NULL, NULL, "must not be the record that is replayed");
+		setter_fail(s, &events, NULL, NULL, "must not be the tape that is replayed");
 }
 
 static void choose_provider(struct setter *s)

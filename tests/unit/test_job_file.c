@@ -72,7 +72,7 @@ static const struct wrong wrongs[] = {
 	{ "model: {effort: hihg}",
 	  "job.yaml:1:17: model.effort: must be low, medium, high, xhigh or max, not 'hihg' (did you mean high?)\n" },
 	{ "model: {provider: replay}",
-	  "model.provider: replay needs a record: --replay FILE, or replay: in the job\n" },
+	  "model.provider: replay needs a tape: --replay FILE, or replay: in the job\n" },
 	{ "model: {base_url: ftp://x}", "job.yaml:1:19: model.base_url: must begin with https:// or http://\n" },
 	{ "model: {base_url: 'https://u:hunter2@x'}",
 	  "job.yaml:1:19: model.base_url: must not hold a user or password: give the key by model.api_key_env or "
@@ -103,7 +103,7 @@ static const struct wrong wrongs[] = {
 	{ "env: {'A=B': c}", "job.yaml:1:7: env.A=B: a variable's name must not hold '=' or control characters\n" },
 	{ "env: [A]", "job.yaml:1:6: env: must be a map of names to strings\n" },
 	{ "stdin: all", "job.yaml:1:8: stdin: must be none or context, not 'all'\n" },
-	{ "events: a\nreplay: a", "events: must not be the record that is replayed\n" },
+	{ "events: a\nreplay: a", "events: must not be the tape that is replayed\n" },
 
 	/* YAML itself */
 	{ "", "job.yaml: the job file is empty\n" },

@@ -34,7 +34,7 @@ static const struct {
 	{ "--set|limits.max_turns=x", "--set limits.max_turns: must be a whole number, from 1 to 1000000, not 'x'\n" },
 	{ "--set|tools.builtin=[Read",
 	  "--set tools.builtin: did not find expected ',' or ']' (while parsing a flow sequence)\n" },
-	{ "--provider|replay", "model.provider: replay needs a record: --replay FILE, or replay: in the job\n" },
+	{ "--provider|replay", "model.provider: replay needs a tape: --replay FILE, or replay: in the job\n" },
 	{ "--system-prompt|\xff", "--system-prompt: invalid UTF-8 at byte 0\n" },
 	{ "fix the bug", "cannot open job file 'fix the bug': No such file or directory (did you mean -p?)\n" },
 	{ "/dev/null|b",
