@@ -631,6 +631,11 @@ struct roots *roots_open(const char *const *dirs, struct error *e)
 	return r;
 }
 
+int roots_first(const struct roots *r)
+{
+	return r->v[0].fd;
+}
+
 void roots_free(struct roots *r)
 {
 	if (!r)

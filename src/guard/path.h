@@ -20,6 +20,8 @@ int roots_add(struct roots *r, const char *dir, bool writable, struct error *e);
 /* The absolute name by which the user knows the root-th directory, if that is not dir: paths spelled through it lie in
  * that root. Its text alone counts: a link that is turned elsewhere later leads nowhere new. */
 int roots_spell(struct roots *r, size_t root, const char *name, struct error *e);
+/* The first root's descriptor (it may be O_PATH); stays the roots'. */
+int roots_first(const struct roots *r);
 void roots_free(struct roots *r);
 /* From now on nothing is opened for writing whose path names a protected place (.git, .envrc and the like:
  * files that other programs execute or obey); such a path is PATH_DENIED. */

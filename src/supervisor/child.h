@@ -1,7 +1,7 @@
 /*
- * A child between fork and exec. Everything here but the call itself is async-signal-safe, and all that needs memory was
- * made before the fork. Until its exec a program's child runs in the supervisor's own memory: it must change nothing
- * there but the plan's sh_argv.
+ * A child between fork and exec. Everything here but the call itself is async-signal-safe, and all that needs memory
+ * was made before the fork. Until its exec a program's child runs in the supervisor's own memory: it must change
+ * nothing there but the plan's sh_argv.
  */
 #ifndef QUERN_SUPERVISOR_CHILD_H
 #define QUERN_SUPERVISOR_CHILD_H

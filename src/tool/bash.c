@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "guard/path.h"
 #include "tool/internal.h"
 #include "tool/shell_status.h"
 
@@ -33,8 +34,7 @@ static int plan(struct call *c, struct tool_result *now, struct error *e)
 		now->invalid = true;
 		return 0;
 	}
-	if (call_chdir(c, NULL, false, now) < 0)
-		return 0;
+	c->spec.cwd_fd = roots_first(c->t->roots);
 	c->spec.envp = c->t->bash_env;
 	c->spec.keep_head = KEEP_BYTES;
 	c->spec.keep_tail = KEEP_BYTES;
