@@ -1,7 +1,6 @@
 /*
- * Memory that is freed all at once: one arena for the job, one for an attempt.
- * Life cycle: ARENA_INIT -> arena_alloc... -> arena_release (contents) or
- * arena_clear (contents, then usable again). Pointers live as long as the arena.
+ * Memory that is freed all at once: an arena for the job, one for the run.
+ * Life cycle: ARENA_INIT -> arena_alloc... -> arena_release. Pointers live until then.
  */
 #ifndef QUERN_BASE_ARENA_H
 #define QUERN_BASE_ARENA_H

@@ -1,4 +1,4 @@
-/* Small descriptor helpers shared by all rooms. None of them waits without a bound but read_all on files. */
+/* Small descriptor helpers shared by all rooms. Those that read to the end wait for it: they are for files. */
 #ifndef QUERN_BASE_IO_H
 #define QUERN_BASE_IO_H
 

@@ -3,7 +3,7 @@
  * made, in the Messages API's own form; requests and events hold those bytes. All three are
  * counted heap objects: *_ref adds an owner, *_unref drops one and frees at zero; NULL is fine.
  *
- * A history only grows. Invariants (message_check_pairing verifies them): roles alternate,
+ * A history only grows. Invariants (history_check verifies them): roles alternate,
  * the first message is the user's, no message is empty, every tool_use is answered by exactly
  * one tool_result, first in the next user message.
  */

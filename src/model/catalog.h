@@ -29,7 +29,7 @@ struct catalog_row {
 
 /* The row of a model id, NULL if unknown. */
 const struct catalog_row *catalog_find(const char *model);
-/* A model of unknown name that looks like Claude gets careful defaults: see catalog_unknown. */
+/* A model of unknown name that looks like Claude gets careful defaults. */
 const struct catalog_row *catalog_or_default(const char *model);
 /* Cost in nano-USD of one request; -1 if the row has no price. Saturates, never negative otherwise. */
 int64_t catalog_cost(const struct catalog_row *row, const struct usage *u);

@@ -2,8 +2,8 @@
  * Who answers: the one interface to all wires. A model makes one attempt at a time; retries,
  * watchdogs and fallback are policy and live above (model/retry.h, model/watchdog.h are pure).
  *
- * Life cycle: model_open -> { model_start -> events ... MODEL_EV_END | model_cancel }* -> model_free.
- * Events reach the sink from inside reactor_wait (or from model_start itself), in stream order;
+ * Life cycle: wire->open -> { ops->start -> events ... MODEL_EV_END | ops->cancel }* -> ops->free.
+ * Events reach the sink from inside reactor_wait (or from start itself), in stream order;
  * exactly one MODEL_EV_END ends an attempt that was not cancelled; none comes after a cancel.
  * An event's pointers are valid during the sink call only, but a block may be kept with block_ref.
  */

@@ -2,7 +2,7 @@
  * Inside this room: how one event becomes one line of JSON.
  *
  * event_rows[] has a row for each event kind; its writer puts the members between "type" and "session_id",
- * which are the same for all. line_fit makes a line that is too long fit.
+ * which are the same for all. line_shorten makes a line that is too long fit.
  */
 #ifndef QUERN_RECORD_LINE_H
 #define QUERN_RECORD_LINE_H
