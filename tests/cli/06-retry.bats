@@ -176,3 +176,16 @@ between() { [ "$2" -le "$1" ] && [ "$1" -le "$3" ] || { echo "$1 is not in $2..$
 	exits 75 model_error
 	has "$(result '.errors[0]')" "; the server asks for a wait of 90 s, longer than this run waits)"
 }
+
+@test "a wait that looks like a hang is told without -v, and a signal ends it at once" {
+	serve "[$over,\"headers\":{\"retry-after\":\"20\"},\"repeat\":true}]"
+	"$QUERN" --base-url "$BASE" -p hi </dev/null >"$T/out" 2>"$T/err" 3>&- &
+	local pid=$!
+	told() { grep -q "Overloaded; next in 2[0-9][0-9][0-9][0-9] ms" "$T/err"; }
+	wait_for told
+	kill -TERM "$pid"
+	rc=0
+	wait "$pid" || rc=$?
+	is "$rc" 143
+	is "$(result .terminal_reason)" aborted_streaming
+}
