@@ -116,6 +116,17 @@ struct entry {
 	size_t text_n;
 };
 
+/* What rg says of a binary file has its path without a NUL behind it. */
+static bool is_remark(const char *p, size_t n)
+{
+	static const char *const remarks[] = { ": WARNING: stopped searching binary file", ": binary file matches" };
+
+	for (size_t i = 0; i < sizeof remarks / sizeof remarks[0]; i++)
+		if (memmem(p, n, remarks[i], strlen(remarks[i])))
+			return true;
+	return false;
+}
+
 static bool next_line(const char **p, const char *end, struct entry *en)
 {
 	if (*p >= end)
@@ -124,6 +135,13 @@ static bool next_line(const char **p, const char *end, struct entry *en)
 	if (!stop)
 		stop = end;
 	const char *nul = memchr(*p, '\0', (size_t)(stop - *p));
+	if (!nul && end - *p > 2 && memcmp(*p, "./", 2) == 0 && !is_remark(*p, (size_t)(stop - *p))) {
+		/* a path with a line feed in it */
+		nul = memchr(stop, '\0', (size_t)(end - stop));
+		stop = nul ? memchr(nul, '\n', (size_t)(end - nul)) : stop;
+		if (!stop)
+			stop = end;
+	}
 	en->path = *p;
 	en->path_n = nul ? (size_t)(nul - *p) : 0;
 	en->text = nul ? nul + 1 : *p;

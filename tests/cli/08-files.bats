@@ -200,6 +200,15 @@ make_escape() {
 	is "$(result_is_error 2)" false
 }
 
+@test "Grep: a line feed in a file name does not part the line, nor does a binary file behind it" {
+	printf 'needle\n' >$'new\nline.txt'
+	{ echo needle; seq 1 30000; printf 'a\0b\n'; } >bin
+	echo needle >z
+	play "$(call Grep '{"pattern":"needle","output_mode":"content"}')" "$(call Grep '{"pattern":"needle","output_mode":"count"}')"
+	is "$(result_text 2 | grep -v -e WARNING -e '^$' | LC_ALL=C sort | tr '\n' ' ')" 'bin:1:needle new\nline.txt:1:needle z:1:needle '
+	has "$(result_text 3)" 'new\nline.txt:1'
+}
+
 @test "Glob and Grep show nothing from outside, and end" {
 	make_escape
 	play "$(call Glob '{"pattern":"**/*"}')" "$(call Grep '{"pattern":"top-secret"}')" "$(call Grep '{"pattern":"top-secret","path":"../outside"}')" "$(call Glob '{"pattern":"*","path":"/etc"}')"
