@@ -1,8 +1,10 @@
 #include "model/http_error.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "model/one_line.h"
@@ -77,6 +79,18 @@ static bool refused_by_proxy(const struct http_trouble *t)
 	return t->connect_status == 401 || t->connect_status == 403 || t->connect_status == 407;
 }
 
+/* libcurl says no more of a socket that could not be made than that there is no connection. */
+static bool out_of_descriptors(const struct http_trouble *t)
+{
+	if (t->code != CURLE_COULDNT_CONNECT || (t->os_errno && t->os_errno != EMFILE && t->os_errno != ENFILE))
+		return false;
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	bool none = fd < 0 && (errno == EMFILE || errno == ENFILE);
+	if (fd >= 0)
+		close(fd);
+	return none;
+}
+
 char *http_error_judge(const struct http_trouble *t, struct http_done *done)
 {
 	const struct row *row = row_of(t->code);
@@ -92,6 +106,8 @@ char *http_error_judge(const struct http_trouble *t, struct http_done *done)
 		done->failure = MODEL_NOT_STREAM;
 		text = "the head of the server's answer is too large";
 	}
+	if (out_of_descriptors(t))
+		text = "too many files are open for a connection (ulimit -n)";
 	char *line = one_line(text, strlen(text), ONE_LINE_MAX);
 	if (line)
 		hide_userinfo(line);

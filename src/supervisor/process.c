@@ -415,20 +415,20 @@ static void on_socket(void *ctx, int fd, short revents)
 
 /* ---- the process ---- */
 
-/* 0 and 1 on /dev/null, 2 as it was, the socket on 3, nothing else. */
+/* 0 and 1 on /dev/null, 2 as it was, the socket on 3, nothing else. What was inherited goes first: it may fill the
+ * table. */
 static int set_fds(int sock)
 {
+	if (sock != SOCKET_FD && dup3(sock, SOCKET_FD, O_CLOEXEC) < 0)
+		return -1;
+	child_close_from(SOCKET_FD + 1);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int s = fcntl(sock, F_DUPFD_CLOEXEC, SOCKET_FD + 1);
-
-	if (null < 0 || s < 0)
+	if (null < 0)
 		return -1;
 	if (fcntl(STDERR_FILENO, F_GETFD) < 0 && dup2(null, STDERR_FILENO) < 0)
 		return -1;
 	int spare = fcntl(null, F_DUPFD_CLOEXEC, SOCKET_FD + 1); /* null may be 0 or 1 itself */
 	if (spare < 0 || dup2(spare, STDIN_FILENO) < 0 || dup2(spare, STDOUT_FILENO) < 0)
-		return -1;
-	if (dup3(s, SOCKET_FD, O_CLOEXEC) < 0)
 		return -1;
 	child_close_from(SOCKET_FD + 1);
 	return 0;

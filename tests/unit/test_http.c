@@ -9,12 +9,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "model/anthropic.h"
+#include "model/http_error.h"
 
 /* ---- the server: the n-th request gets the n-th reply */
 
@@ -677,9 +679,32 @@ static void test_proxy_password_is_not_shown(void **state)
 	}
 }
 
+/* libcurl does not tell a socket that could not be made from a server that is not there. */
+static void too_many_open_files_are_said(void **state)
+{
+	const struct http_trouble t = { .code = CURLE_COULDNT_CONNECT, .text = "Failed to connect", .code_text = "x" };
+	struct http_done done = { 0 };
+	struct rlimit old, few;
+
+	(void)state;
+	char *text = http_error_judge(&t, &done);
+	assert_string_equal(text, "Failed to connect");
+	free(text);
+	int lowest = dup(0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	close(lowest);
+	few = (struct rlimit){ (rlim_t)lowest, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	text = http_error_judge(&t, &done);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_non_null(strstr(text, "too many files are open"));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(too_many_open_files_are_said),
 		cmocka_unit_test(test_chunk_length),
 		cmocka_unit_test(test_stream_and_reuse),
 		cmocka_unit_test(test_large_body),

@@ -1155,6 +1155,40 @@ static void ignored_and_blocked(void)
 	reactor_free(f.r);
 }
 
+/* What was inherited may leave no more than the two descriptors that main needs for the socket. */
+static void full_table(void)
+{
+	const struct supervisor_config cfg = { .calls = calls, .ncalls = 4, .forget = forget, .ctx = secret };
+	struct fixture f = { 0 };
+	struct error e = ERROR_INIT;
+	struct rlimit few = { 64, 64 };
+	int fd, first = -1, last = -1;
+
+	f.r = reactor_open(&e);
+	CHECK(f.r && setrlimit(RLIMIT_NOFILE, &few) == 0);
+	while ((fd = open("/dev/zero", O_RDONLY)) >= 0) {
+		first = first < 0 ? fd : first;
+		last = fd;
+	}
+	close(last--);
+	close(last--);
+	f.s = supervisor_start(&cfg, f.r, &e);
+	CHECK(f.s);
+	for (fd = first; fd <= last; fd++)
+		close(fd);
+	const struct ended *d = run_sh(&f, "exit 3");
+	CHECK(!d->error && d->res.exited && d->res.status == 3);
+	CHECK(supervisor_stop(f.s, 1000) == 0);
+	clear_ended(&f);
+	reactor_free(f.r);
+}
+
+static void descriptors_full_before(void **state)
+{
+	(void)state;
+	in_process(full_table);
+}
+
 static void signals_ignored_and_blocked_before(void **state)
 {
 	(void)state;
@@ -1385,6 +1419,7 @@ int main(void)
 		cmocka_unit_test(call_has_its_environment),
 		cmocka_unit_test(result_of_an_exec),
 		cmocka_unit_test(signals_ignored_and_blocked_before),
+		cmocka_unit_test(descriptors_full_before),
 		cmocka_unit_test(fork_fails),
 		cmocka_unit_test(descriptors_run_out),
 		cmocka_unit_test(loop_process_is_killed),
