@@ -60,6 +60,7 @@ serve() {
 	local script=$1 line=''
 	shift
 	printf '%s' "$script" >"$T/script.json"
+	# shellcheck disable=SC2086 # one word or none
 	exec {SERVER_FD}< <(exec "$PY" "$LIB/server.py" --log "$T/log" $NO_CHECK "$@" "$T/script.json" 3>&- 2>"$T/server.err")
 	SERVER_PID=$!
 	read -r -t 20 _ PORT <&"$SERVER_FD" || { cat "$T/server.err"; return 1; }
@@ -159,7 +160,7 @@ result_is_error() {
 one_call() {
 	local c=$1
 	shift
-	serve "$(script "$c" "$(say done)")"
+	serve "$(script "$c" "$(say "done")")"
 	q -p go "$@"
 }
 

@@ -183,7 +183,7 @@ static void nobody_is_asked(void **state)
 		{ "sh -c 'read x < /dev/tty; echo got $x'", "No such device" },
 		{ "read a; echo a=$a", "a=\n" },
 		{ "python3 -c 'input()'", "EOFError" },
-		{ "seq 3 | less", "1\n2\n3\n" },
+		{ "seq 3 | $PAGER", "1\n2\n3\n" },
 		{ "env | grep -E "
 		  "'^(GIT_EDITOR|GIT_SEQUENCE_EDITOR|GIT_TERMINAL_PROMPT|PAGER|GIT_PAGER|DEBIAN_FRONTEND)=' | sort",
 		  "DEBIAN_FRONTEND=noninteractive\nGIT_EDITOR=false\nGIT_PAGER=cat\nGIT_SEQUENCE_EDITOR=false\n"

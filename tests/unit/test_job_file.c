@@ -71,8 +71,7 @@ static const struct wrong wrongs[] = {
 	/* the model */
 	{ "model: {effort: hihg}",
 	  "job.yaml:1:17: model.effort: must be low, medium, high, xhigh or max, not 'hihg' (did you mean high?)\n" },
-	{ "model: {provider: replay}",
-	  "model.provider: replay needs a tape: --replay FILE, or replay: in the job\n" },
+	{ "model: {provider: replay}", "model.provider: replay needs a tape: --replay FILE, or replay: in the job\n" },
 	{ "model: {base_url: ftp://x}", "job.yaml:1:19: model.base_url: must begin with https:// or http://\n" },
 	{ "model: {base_url: 'https://u:hunter2@x'}",
 	  "job.yaml:1:19: model.base_url: must not hold a user or password: give the key by model.api_key_env or "
