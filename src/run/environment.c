@@ -47,6 +47,16 @@ static bool ours(const struct job *job, const char *name, size_t n)
 	return listed(names, name, n) || (strlen(job->api_key_env) == n && !strncmp(job->api_key_env, name, n));
 }
 
+/* A person's editors and pagers: without a terminal they would wait for nobody. */
+static bool interactive(const char *name, size_t n)
+{
+	static const char *const names[] = {
+		"EDITOR", "VISUAL", "PAGER", "MANPAGER", "GIT_EDITOR", "GIT_PAGER", "GIT_SEQUENCE_EDITOR", NULL
+	};
+
+	return listed(names, name, n);
+}
+
 /* 1: a tool gets it. 0: it does not. -1: no memory. */
 static int passes(struct world *w, const char *assignment)
 {
@@ -56,6 +66,8 @@ static int passes(struct world *w, const char *assignment)
 	if (job_sets(job, assignment, n))
 		return 0;
 	bool kept = world_env_kept(job, assignment, n);
+	if (!kept && interactive(assignment, n))
+		return 0;
 	bool secret = secret_env_name(assignment, n);
 	if (!secret && (kept || (!ours(job, assignment, n) && !proxy_with_password(assignment, n))))
 		return 1;

@@ -128,8 +128,8 @@ static int make_json(struct toolbox *t, struct error *e)
 static int make_bash_env(struct toolbox *t, struct error *e)
 {
 	static const char *const defaults[] = {
-		"GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false",      "GIT_TERMINAL_PROMPT=0", "PAGER=cat",
-		"GIT_PAGER=cat",    "DEBIAN_FRONTEND=noninteractive",
+		"EDITOR=false", "GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false",      "GIT_TERMINAL_PROMPT=0",
+		"PAGER=cat",    "GIT_PAGER=cat",    "DEBIAN_FRONTEND=noninteractive",
 	};
 	size_t ndefaults = sizeof defaults / sizeof defaults[0], n = 0, k = 0;
 

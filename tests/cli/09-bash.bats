@@ -145,3 +145,13 @@ err"
 	is "$(result .num_turns)" 81
 	is "$(ev 'select(.type=="user" and .message.content[0].is_error==true).type')" ""
 }
+
+@test "a person's editors and pagers are not inherited; the job's are" {
+	export EDITOR=vi VISUAL=vi GIT_EDITOR=vi GIT_SEQUENCE_EDITOR=vi PAGER=more GIT_PAGER=more MANPAGER=more
+	# shellcheck disable=SC2016
+	serve "$(script "$(bash_call 'echo "$EDITOR,$VISUAL,$GIT_EDITOR,$GIT_SEQUENCE_EDITOR,$PAGER,$GIT_PAGER,$MANPAGER"')" "$(say end)")"
+	printf 'version: 1\nprompt: go\nenv: {GIT_EDITOR: ed}\ntools: {env_keep: [PAGER]}\n' >"$T/job.yaml"
+	q "$T/job.yaml" --allowedTools Bash
+	exits 0
+	is "$(result_text 2)" "false,,ed,false,more,cat,"
+}
