@@ -1,5 +1,6 @@
 /* argv -> job -> run -> exit status. */
 #include "base/io.h"
+#include "base/log.h"
 #include "job/job.h"
 #include "run/run.h"
 
@@ -12,8 +13,10 @@ int main(int argc, char *argv[])
 	int code;
 
 	/* a closed stdout must not become the number of a socket */
-	if (io_ensure_std_fds())
+	if (io_ensure_std_fds()) {
+		log_error("a standard descriptor is closed and /dev/null cannot take its place");
 		return 1;
+	}
 	if (job_parse(&job, argc, argv, (const char *const *)environ, &errs))
 		code = run_refused(&job, &errs);
 	else

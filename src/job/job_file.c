@@ -43,6 +43,8 @@ static int fail_unknown(struct setter *s, const struct origin *o, const struct y
 		for (const struct job_section *i = job_sections; i->name; i++)
 			suggest_offer(&here, i->name);
 	const char *best = here.best ? here.best : path;
+	if (!section && best && !strcmp(best, name)) /* by --set: in a file it would have been read as a section */
+		return setter_fail(s, o, NULL, NULL, "a group of keys: set one of them, as in %s.KEY=VALUE", name);
 	if (o->source == SOURCE_FILE)
 		return setter_fail(s, o, key, full, "unknown key%s%s%s", best ? " (did you mean " : "",
 		                   best ? best : "", best ? "?)" : "");

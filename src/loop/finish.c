@@ -40,10 +40,8 @@ void loop_emit(struct loop *l, struct event *ev)
 {
 	struct error e = ERROR_INIT;
 
-	/* once something broke only the result is still tried: it may yet reach the events file, or a stdout that lives
-	 */
-	if (l->broken && ev->kind != EVENT_RESULT)
-		return;
+	/* Also when something broke: what is written may yet reach the events file, or a stdout that lives, and calls
+	 * are answered there for whoever reads on. */
 	if (!l->deps->emit(l->deps->ctx, ev, &e) || l->broken)
 		return;
 	if (e.code == ERR_NOMEM) {

@@ -33,8 +33,8 @@ static const struct row {
 	{ CURLE_SSL_INVALIDCERTSTATUS, MODEL_REFUSED_REQUEST, NET_TLS, NULL },
 	{ CURLE_SSL_ENGINE_NOTFOUND, MODEL_REFUSED_REQUEST, NET_TLS, NULL },
 	{ CURLE_URL_MALFORMAT, MODEL_REFUSED_REQUEST, NET_OTHER, "the URL of the model server is malformed" },
-	{ CURLE_UNSUPPORTED_PROTOCOL, MODEL_REFUSED_REQUEST, NET_OTHER,
-	  "the URL of the model server must begin with http:// or https://" },
+	{ CURLE_UNSUPPORTED_PROTOCOL, MODEL_REFUSED_REQUEST, NET_OTHER, /* the URL's scheme was checked at the start */
+	  "the server's answer is not of a version of HTTP that is understood" },
 	{ CURLE_NOT_BUILT_IN, MODEL_REFUSED_REQUEST, NET_OTHER, NULL },
 	{ CURLE_BAD_FUNCTION_ARGUMENT, MODEL_REFUSED_REQUEST, NET_OTHER, NULL },
 	/* A server that speaks something else. */

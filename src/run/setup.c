@@ -184,18 +184,31 @@ static int make_tools(struct world *w, struct error *e)
 	return 0;
 }
 
-/* "Name: value" lines out of the job's pairs. */
+/* A header that may hold a credential is masked as the key is: servers like to quote what they refuse. */
+static int mask_header(struct world *w, const struct job_pair *h)
+{
+	const char *last = strrchr(h->value, ' '); /* behind "Bearer" and the like */
+
+	if (!strcasestr(h->name, "auth") && !strcasestr(h->name, "cookie") &&
+	    !secret_env_name(h->name, strlen(h->name)))
+		return 0;
+	if (last && secrets_add(w->secrets, last + 1, strlen(last + 1)))
+		return -1;
+	return secrets_add(w->secrets, h->value, strlen(h->value));
+}
+
+/* "Name: value" lines out of the job's pairs. NULL: no memory. */
 static const char *const *header_lines(struct world *w)
 {
 	const struct job *job = w->job;
 	const char **v = arena_alloc(&w->arena, (job->nheaders + 1) * sizeof *v);
 
 	for (size_t i = 0; v && i < job->nheaders; i++) {
-		struct buf b = BUF_INIT(65536);
+		struct buf b = BUF_INIT(BUF_HUGE);
 		buf_addf(&b, "%s: %s", job->headers[i].name, job->headers[i].value);
-		v[i] = arena_strdup(&w->arena, buf_str(&b));
+		v[i] = b.failed ? NULL : arena_strdup(&w->arena, buf_str(&b));
 		buf_release(&b);
-		if (!v[i])
+		if (!v[i] || mask_header(w, &job->headers[i]))
 			return NULL;
 	}
 	return v;
@@ -240,6 +253,8 @@ static int make_model(struct world *w, struct error *e)
 		.user_agent = USER_AGENT,
 	};
 
+	if (!w->model_config.headers)
+		return error_nomem(e);
 	if (wire->needs_key && url && !w->key.len && vendor_host(wire, url))
 		return error_set(e, ERR_INPUT,
 		                 "no API key: set ANTHROPIC_API_KEY or QUERN_API_KEY, or model.api_key_file");

@@ -124,6 +124,16 @@ scan() { # everything the run left, plain and in base64
 	scan
 }
 
+@test "a header's credential that the server quotes is masked" {
+	serve "$(jq -cn --arg c "$canary" '[{status: 400, error: {type: "invalid_request_error", message: "bad credential \($c)"}, repeat: true}]')"
+	q -p hi -v --verbose --set "model.headers={X-Gateway-Auth: Bearer $canary}"
+	is "$rc" 20
+	scan
+	q -p hi -v --verbose --set "model.headers={X-Gateway-Token: $canary}"
+	is "$rc" 20
+	scan
+}
+
 @test "a proxy's password is not shown" {
 	http_proxy=http://user:$canary@127.0.0.1:9 BASE=http://127.0.0.1:8 q -p hi -v --verbose --set model.max_retries=0
 	is "$rc" 75

@@ -184,3 +184,12 @@ ran() { [ -e "$T/work/started" ]; }
 	[ $((($(date +%s%N) - t0) / 1000000)) -le 1800 ]
 	exits 143
 }
+
+@test "when a call kills the supervisor the run ends, and every call has its answer on stdout" {
+	serve "$(script "$(jq -cn --argjson a "$(bash_call 'kill -KILL $PPID; sleep 307')" --argjson b "$(bash_call 'touch ran')" '{content: [$a, $b]}')")"
+	q -p hi --allowedTools Bash
+	exits 1 internal_error
+	is "$(ev 'select(.type=="user").message.content[0].is_error' | tr '\n' ' ')" 'true true '
+	[ ! -e ran ]
+	err_has 'supervisor'
+}

@@ -31,6 +31,7 @@ static const struct {
 	{ "--set|x", "--set: must be KEY=VALUE, as in limits.max_turns=5\n" },
 	{ "--set|limits.max_turn=5", "--set limits.max_turn: unknown key (did you mean max_turns?)\n" },
 	{ "--set|max_turns=5", "--set max_turns: unknown key (did you mean limits.max_turns?)\n" },
+	{ "--set|limits={max_turns: 5}", "--set limits: a group of keys: set one of them, as in limits.KEY=VALUE\n" },
 	{ "--set|limits.max_turns=x", "--set limits.max_turns: must be a whole number, from 1 to 1000000, not 'x'\n" },
 	{ "--set|tools.builtin=[Read",
 	  "--set tools.builtin: did not find expected ',' or ']' (while parsing a flow sequence)\n" },
