@@ -29,6 +29,7 @@ struct out {
 	int fd;
 	bool own_fd;
 	enum way way;
+	bool peer; /* a pipe or socket: somebody reads, and may stop */
 	bool regular;
 	struct buf queue; /* bytes [head, len) are not written yet */
 	size_t head;
@@ -64,6 +65,7 @@ static void choose_way(struct out *o)
 	o->regular = S_ISREG(st.st_mode);
 	if (o->regular || S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(o->fd)))
 		return;
+	o->peer = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
 	if (S_ISSOCK(st.st_mode)) {
 		o->way = WAY_SOCKET;
 		return;
@@ -80,6 +82,16 @@ static void choose_way(struct out *o)
 	o->way = WAY_NONBLOCK;
 	o->fd = fd;
 	o->own_fd = true;
+}
+
+static void on_trouble(void *ctx, int fd, short revents);
+
+/* Between writes a pipe or socket is looked at for nothing but the end of its reader. */
+static int guard(struct out *o)
+{
+	if (!o->peer || !o->reactor || o->gone)
+		return 0;
+	return reactor_fd_set(o->reactor, o->fd, POLLERR, on_trouble, o);
 }
 
 static struct out *new_out(int fd, const char *name, struct reactor *reactor)
@@ -104,6 +116,7 @@ struct out *out_open(int fd, const char *name, struct reactor *reactor, struct e
 		return NULL;
 	}
 	choose_way(o);
+	guard(o);
 	return o;
 }
 
@@ -137,6 +150,7 @@ struct out *out_append(const char *path, struct reactor *reactor, struct error *
 	o->name = o->own_name;
 	o->own_fd = true;
 	choose_way(o);
+	guard(o);
 	return o;
 }
 
@@ -144,7 +158,7 @@ void out_free(struct out *o)
 {
 	if (!o)
 		return;
-	if (o->watching)
+	if (o->reactor && (o->watching || o->peer))
 		reactor_fd_remove(o->reactor, o->fd);
 	if (o->own_reactor)
 		reactor_free(o->reactor);
@@ -157,9 +171,10 @@ void out_free(struct out *o)
 
 static void unwatch(struct out *o)
 {
-	if (o->watching)
+	if (o->reactor && (o->watching || o->peer))
 		reactor_fd_remove(o->reactor, o->fd);
 	o->watching = false;
+	guard(o); /* without memory for it the end shows at the next write */
 }
 
 static int lose(struct out *o, int err)
@@ -245,6 +260,14 @@ static void flush_queue(struct out *o)
 		buf_drop(&o->queue, o->head);
 		o->head = 0;
 	}
+}
+
+/* The reader is gone: said now and not at the next line, which may be minutes of a paid answer away. */
+static void on_trouble(void *ctx, int fd, short revents)
+{
+	(void)fd;
+	(void)revents;
+	lose(ctx, EPIPE);
 }
 
 static void on_writable(void *ctx, int fd, short revents)

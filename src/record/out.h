@@ -5,6 +5,8 @@
  * in memory and goes out from inside reactor_wait. O_NONBLOCK is never set on a descriptor that was given to
  * us: its file description may be shared with the shell and with the other programs of a pipeline.
  *
+ * A reader that goes away is noticed while nothing is written, too, from inside reactor_wait.
+ *
  * Life cycle: out_open or out_append -> out_write... -> out_drain -> out_free. After the first failed write
  * the output is gone: what was queued is dropped, every later write fails with the same ERR_GONE.
  */

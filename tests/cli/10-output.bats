@@ -136,3 +136,16 @@ while True:
 	is "$rc" 1
 	err_has 'cannot write to stdout'
 }
+
+@test "a reader that goes away is noticed although nothing is written" {
+	serve '[{"silent":true}]'
+	start=$SECONDS
+	{
+		local code=0
+		timeout 30 "$QUERN" --base-url "$BASE" -p hi 2>"$T/err" </dev/null || code=$?
+		echo $code >"$T/rc"
+	} | head -n 1 >"$T/out"
+	is "$(cat "$T/rc")" 1
+	err_has stdout
+	[ $((SECONDS - start)) -lt 15 ]
+}
