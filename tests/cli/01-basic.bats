@@ -169,7 +169,7 @@ load ../lib/helpers
 	is "$(requests)" 0
 	has "$(cat "$T/out" "$T/err")" max_turns
 	has "$(cat "$T/out" "$T/err")" 7
-	! grep -q '"type":"result"' "$T/out"
+	run ! grep -q '"type":"result"' "$T/out"
 }
 
 @test "--check of a faulty job is exit 2 and sends nothing" {
@@ -243,7 +243,7 @@ load ../lib/helpers
 	exits 0
 	pid=$(result_text 2 | grep -o '[0-9]*' | head -n 1)
 	[ -n "$pid" ]
-	! kill -0 "$pid" 2>/dev/null
+	run ! kill -0 "$pid"
 }
 
 @test "a terminal on stderr shows progress while the events go elsewhere, and nothing is left of it" {
@@ -253,5 +253,5 @@ load ../lib/helpers
 	is "$(tail -c 4 "$T/tty" | od -An -c | tr -d ' \n')" '\r033[K'
 	"$PY" "$LIB/validate.py" "$SCHEMA" <"$T/out"
 	q -p hi
-	! grep -q 'quern: Glob' "$T/err"
+	run ! grep -q 'quern: Glob' "$T/err"
 }

@@ -109,7 +109,7 @@ header() { grep -i "^$2:" "$(head_of "$1")" | tr -d '\r' | sed 's/^[^:]*: *//'; 
 	serve '[{"status":302,"headers":{"Location":"/elsewhere"},"body":"","repeat":true}]'
 	q -p hi --set model.max_retries=0
 	exits 20 model_error
-	! grep -q elsewhere "$T"/log/*.head
+	run ! grep -q elsewhere "$T"/log/*.head
 }
 
 @test "a 200 with an error body is that error" {
@@ -136,8 +136,8 @@ header() { grep -i "^$2:" "$(head_of "$1")" | tr -d '\r' | sed 's/^[^:]*: *//'; 
 	serve '[{"status":400,"error":{"type":"invalid_request_error","message":"bad \u001b[31mred\u0007"}}]'
 	q -p hi
 	exits 20
-	! grep -q "$(printf '\033')" "$T/err"
-	! grep -q "$(printf '\033')" "$T/out"
+	run ! grep -q "$(printf '\033')" "$T/err"
+	run ! grep -q "$(printf '\033')" "$T/out"
 }
 
 @test "huge headers are bounded: an answer or an error, no crash" {

@@ -68,7 +68,7 @@ err"
 	is "$(result_is_error 2)" true
 	has "$(result_text 2)" begun
 	has "$(result_text 2)" "timed out"
-	! kill -0 "$(cat child)" 2>/dev/null
+	run ! kill -0 "$(cat child)"
 }
 
 @test "a child that keeps the pipe open is not waited for" {

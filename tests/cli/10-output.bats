@@ -93,7 +93,7 @@ while True:
 	serve "$(script "$(bash_call 'echo to-stdout; echo to-stderr >&2; echo sneaky >/proc/$PPID/fd/1 2>/dev/null; true')" "$(say end)")"
 	q -p go --allowedTools Bash
 	exits 0
-	! grep -v '^{' "$T/out"
+	run ! grep -v '^{' "$T/out"
 	err_lacks to-stderr
 }
 
@@ -120,7 +120,7 @@ while True:
 	q -p go
 	exits 0
 	is "$(wc -l <"$T/out")" "$(jq -c . "$T/out" | wc -l)"
-	! grep -q "$(printf '\342\200\250')" "$T/out"
+	run ! grep -q "$(printf '\342\200\250')" "$T/out"
 	is "$(result '.result | explode | map(tostring) | join(",")')" "97,8232,98,8233,99,1,100,127"
 }
 

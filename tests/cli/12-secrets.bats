@@ -8,7 +8,7 @@ canary=sk-canary-1234567890
 scan() { # everything the run left, plain and in base64
 	local b64
 	b64=$(printf %s "$canary" | base64 | cut -c 1-16)
-	! grep -raIl -e "$canary" -e "$b64" "$T/out" "$T/err" "$T/state" "$T/work" "$T/tmp" "$T/home"
+	run ! grep -raIl -e "$canary" -e "$b64" "$T/out" "$T/err" "$T/state" "$T/work" "$T/tmp" "$T/home"
 }
 
 @test "the key is in no output at the highest verbosity, also when the server refuses it" {
@@ -93,7 +93,7 @@ scan() { # everything the run left, plain and in base64
 	ANTHROPIC_API_KEY="$canary"$'\nX-Injected: 1' q -p hi
 	is "$rc" 2
 	scan
-	! grep -qi injected "$T"/log/*.head
+	run ! grep -qi injected "$T"/log/*.head
 }
 
 @test "empty and very long keys: an error or sent, never a crash" {

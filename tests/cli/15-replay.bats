@@ -69,7 +69,7 @@ load ../lib/helpers
 	env -u ANTHROPIC_API_KEY LD_DEBUG=files LD_DEBUG_OUTPUT="$T/ld" "$QUERN" -p go --replay "$T/t.yaml" </dev/null >"$T/out" 2>"$T/err"
 	rc=0
 	exits 0 completed
-	! grep -l libcurl "$T"/ld.*
+	run ! grep -l libcurl "$T"/ld.*
 }
 
 @test "--version, --check and --help load no HTTP library either" {
@@ -78,7 +78,7 @@ load ../lib/helpers
 		# shellcheck disable=SC2086
 		LD_DEBUG=files LD_DEBUG_OUTPUT="$T/ld" "$QUERN" $o </dev/null >"$T/out" 2>"$T/err"
 	done
-	! grep -l libcurl "$T"/ld.*
+	run ! grep -l libcurl "$T"/ld.*
 }
 
 @test "a tape that is none is exit 2 with its line, nothing runs" {

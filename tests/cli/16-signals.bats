@@ -57,7 +57,7 @@ ran() { [ -e "$T/work/started" ]; }
 	exits 143 aborted_tools
 	is "$(ev 'select(.type=="user").message.content[0].is_error')" true
 	sleep 0.1
-	! kill -0 "$(cat started)" 2>/dev/null
+	run ! kill -0 "$(cat started)"
 }
 
 @test "TERM ends children that ignore it, and what they left in the background" {
@@ -70,8 +70,8 @@ ran() { [ -e "$T/work/started" ]; }
 	[ $(($(date +%s) - t0)) -le 10 ]
 	exits 143
 	sleep 0.1
-	! kill -0 "$(cat started)" 2>/dev/null
-	! kill -0 "$(cat daemon)" 2>/dev/null
+	run ! kill -0 "$(cat started)"
+	run ! kill -0 "$(cat daemon)"
 }
 
 @test "a second signal skips the grace period" {

@@ -112,7 +112,7 @@ for f in sys.argv[1:]:
 			eval "${line#'$ '}"
 		done <"$T/said"
 	END
-	T=$T bash "$T/tour" >"$T/done" 2>&1
+	env "T=$T" bash "$T/tour" >"$T/done" 2>&1
 	diff "$T/said" "$T/done"
 }
 
