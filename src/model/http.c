@@ -411,13 +411,25 @@ static void settle(struct http *h)
 		;
 }
 
+static void fail_all(struct http *h)
+{
+	for (struct transfer *t = h->transfers; t; t = t->next) {
+		if (t->ended)
+			continue;
+		t->ended = true;
+		t->code = CURLE_OUT_OF_MEMORY;
+	}
+}
+
 static void act(struct http *h, curl_socket_t fd, int what)
 {
 	int running;
 
 	h->inside++;
-	h->api.multi_socket_action(h->multi, fd, what, &running);
+	CURLMcode code = h->api.multi_socket_action(h->multi, fd, what, &running);
 	h->inside--;
+	if (code) /* out of memory, or a bug: no transfer will get on by itself */
+		fail_all(h);
 	settle(h);
 }
 

@@ -21,19 +21,21 @@ int world_catch_signals(struct world *w, struct error *e)
 	static const int ours[] = { SIGTERM, SIGINT, SIGHUP };
 	int caught[sizeof ours / sizeof *ours];
 	int n = 0;
-	sigset_t none;
+	sigset_t held;
 
+	sigemptyset(&held);
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
 		if (ours[i] != SIGTERM && inherited_ignored(ours[i]))
 			continue;
 		signal(ours[i], SIG_DFL);
+		sigaddset(&held, ours[i]);
 		caught[n++] = ours[i];
 	}
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* never open in between: one that came blocked and is pending would kill us before it can be taken */
+	sigprocmask(SIG_SETMASK, &held, NULL);
 	return reactor_signals(w->reactor, caught, n, world_on_signal, w, e);
 }
 
