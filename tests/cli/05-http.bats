@@ -59,7 +59,8 @@ header() { grep -i "^$2:" "$(head_of "$1")" | tr -d '\r' | sed 's/^[^:]*: *//'; 
 }
 
 @test "a server that closes after each answer: a fresh connection each time, no retry event" {
-	serve '[{"tool_use":{"name":"Bash","input":{"command":"echo 1"}},"then":"close","headers":{"Connection":null}},{"tool_use":{"name":"Bash","input":{"command":"echo 2"}},"then":"close","headers":{"Connection":null}},{"text":"end"}]'
+	# the calls take so long that the end of the connection has arrived before it would be used again
+	serve '[{"tool_use":{"name":"Bash","input":{"command":"sleep 0.3; echo 1"}},"then":"close","headers":{"Connection":null}},{"tool_use":{"name":"Bash","input":{"command":"sleep 0.3; echo 2"}},"then":"close","headers":{"Connection":null}},{"text":"end"}]'
 	q -p go --allowedTools Bash
 	exits 0
 	is "$(requests)" 3
