@@ -137,8 +137,13 @@ static _Noreturn void search_exec(int status, const struct child_plan *plan)
 		if (n) /* an empty entry is the current directory */
 			file[n++] = '/';
 		memcpy(file + n, name, len + 1);
+		/* looking costs less than an execve that fails, and most entries of a long PATH miss */
+		if (access(file, F_OK) && search_goes_on(errno)) {
+			denied = denied || errno == EACCES;
+			continue;
+		}
 		try_exec(plan, file);
-		if (!search_goes_on(errno) || (errno == ENOENT && access(file, F_OK) == 0))
+		if (!search_goes_on(errno) || errno == ENOENT) /* the file is there: its interpreter is not */
 			fail_exec(status, file);
 		denied = denied || errno == EACCES;
 	}
