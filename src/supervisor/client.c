@@ -104,7 +104,7 @@ static void report_failures(struct supervisor *s)
  * subreaper, and is known by this: it is younger than the supervisor and in none of our sessions. */
 static size_t end_strays(const struct supervisor *s)
 {
-	const struct tree_skip skip = { .session = getsid(0), .older = s->born };
+	const struct tree_skip skip = { .sessions = true, .session = getsid(0), .older = s->born };
 
 	return s->born ? tree_signal(getpid(), &skip, SIGKILL) : 0;
 }

@@ -128,7 +128,7 @@ static void mark(struct procs *all, pid_t root)
 
 static bool is_skipped(const struct proc *p, const struct tree_skip *skip)
 {
-	return (skip->group && p->group == skip->group) || (skip->session && p->session == skip->session) ||
+	return (skip->group && p->group == skip->group) || (skip->sessions && p->session == skip->session) ||
 	       p->start < skip->older;
 }
 

@@ -2,6 +2,7 @@
 #ifndef QUERN_SUPERVISOR_TREE_H
 #define QUERN_SUPERVISOR_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -10,7 +11,8 @@
 /* Which of them are left alone; all zero = none. */
 struct tree_skip {
 	pid_t group;              /* members of this process group */
-	pid_t session;            /* members of this session */
+	bool sessions;            /* members of `session`, which getsid(2) calls 0 if it began outside our PID namespace */
+	pid_t session;
 	unsigned long long older; /* those that started before this time, see tree_start_time */
 };
 

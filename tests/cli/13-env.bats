@@ -103,6 +103,14 @@ same_as_plain() {
 	same_as_plain
 }
 
+@test "in a PID namespace whose session began outside, our own processes are told from the children's" {
+	unshare -fp --mount-proc true 2>/dev/null || return 0
+	local unit
+	unit=$(dirname "$QUERN")/tests/unit
+	unshare -fp --mount-proc "$unit/test_frame" </dev/null 3>&-
+	unshare -fp --mount-proc "$unit/test_supervisor" </dev/null 3>&-
+}
+
 @test "as PID 1 TERM ends it, with 128+15" {
 	unshare -fp --mount-proc true 2>/dev/null || return 0
 	stop_server; rm -rf "$T/log"; mkdir "$T/log"

@@ -326,7 +326,7 @@ static void tree_skips_what_it_is_told(void **state)
 
 	(void)state;
 	assert_int_equal(tree_signal(a, &none, SIGTERM), 0); /* root itself is not below itself */
-	assert_int_equal(tree_signal(getpid(), &(struct tree_skip){ .session = getsid(0) }, SIGTERM), 0);
+	assert_int_equal(tree_signal(getpid(), &(struct tree_skip){ .sessions = true, .session = getsid(0) }, SIGTERM), 0);
 	assert_int_equal(tree_signal(getpid(), &(struct tree_skip){ .older = tree_start_time(b) + 1 }, SIGTERM), 0);
 	assert_int_equal(tree_signal(getpid(), &(struct tree_skip){ .group = b }, SIGTERM), 1);
 	assert_int_equal(signal_of(a), SIGTERM);
