@@ -31,6 +31,13 @@ struct child_call {
 	child_fn fn;
 };
 
+/* What a child may touch. The zero value is the safe one. */
+enum confinement {
+	CONFINE_TOOL,     /* the job's sandbox */
+	CONFINE_TOOL_NET, /* the same with the network */
+	CONFINE_NONE
+};
+
 struct spawn {
 	const char *const *argv; /* argv[0] is looked up in the child's PATH; NULL for a call */
 	const char *call;        /* name of a registered child_call; NULL for an exec */
@@ -48,6 +55,7 @@ struct spawn {
 	                               * separate stderr is not spilled. */
 	int64_t timeout_ms;           /* 0 = none; then TERM to the group, grace_ms, KILL */
 	int64_t grace_ms;             /* default 2000 when 0 */
+	enum confinement confine;
 };
 
 struct output {

@@ -75,9 +75,8 @@ const struct tool_row *tool_find(const char *name);
 
 /* ---- permission ---- */
 
-enum permit { PERMIT_YES, PERMIT_MODE, PERMIT_RULE };
-enum permit permission_judge(const struct toolbox_config *cfg, const struct tool_row *row);
-const char *permission_mode_name(enum permission_mode mode);
+enum tool_permit { TOOL_PERMITTED, TOOL_NOT_BY_MODE, TOOL_NOT_BY_RULE };
+enum tool_permit permission_judge(const struct toolbox_config *cfg, const struct tool_row *row);
 
 /* ---- what was read: a record a file, by its real path ---- */
 

@@ -70,11 +70,11 @@ static int list_add(char **list, const char *fmt, ...)
 static int place_tool(struct toolbox *t, const struct tool_row *row, struct error *e)
 {
 	char why[256] = "";
-	enum permit verdict = permission_judge(&t->cfg, row);
+	enum tool_permit verdict = permission_judge(&t->cfg, row);
 
-	if (verdict == PERMIT_RULE)
+	if (verdict == TOOL_NOT_BY_RULE)
 		snprintf(why, sizeof why, "denied by a rule");
-	else if (verdict == PERMIT_MODE)
+	else if (verdict == TOOL_NOT_BY_MODE)
 		snprintf(why, sizeof why, "not allowed in mode %s (see --allowedTools)",
 		         permission_mode_name(t->cfg.mode));
 	else if (row->program && !program_found(&t->cfg, row->program))

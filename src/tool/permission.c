@@ -19,22 +19,21 @@ static bool listed(const char *const *rules, const char *name)
 	return false;
 }
 
-enum permit permission_judge(const struct toolbox_config *cfg, const struct tool_row *row)
+enum tool_permit permission_judge(const struct toolbox_config *cfg, const struct tool_row *row)
 {
 	if (listed(cfg->deny, row->name))
-		return PERMIT_RULE;
+		return TOOL_NOT_BY_RULE;
 	if (cfg->mode == MODE_BYPASS || row->read_only || (row->edits && cfg->mode == MODE_ACCEPT_EDITS) ||
 	    listed(cfg->allow, row->name))
-		return PERMIT_YES;
-	return PERMIT_MODE;
+		return TOOL_PERMITTED;
+	return TOOL_NOT_BY_MODE;
 }
 
 const char *permission_mode_name(enum permission_mode mode)
 {
 	static const char *const names[] = {
-		[MODE_DEFAULT] = "default",
-		[MODE_ACCEPT_EDITS] = "acceptEdits",
-		[MODE_BYPASS] = "bypassPermissions",
+		[MODE_DEFAULT] = "default",  [MODE_ACCEPT_EDITS] = "acceptEdits", [MODE_PLAN] = "plan",
+		[MODE_DONT_ASK] = "dontAsk", [MODE_BYPASS] = "bypassPermissions",
 	};
 
 	return names[mode];

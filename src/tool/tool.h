@@ -12,11 +12,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "guard/permission.h"
 #include "message/message.h"
 #include "record/run_dir.h"
 #include "supervisor/supervisor.h"
-
-enum permission_mode { MODE_DEFAULT, MODE_ACCEPT_EDITS, MODE_BYPASS };
 
 struct toolbox;
 

@@ -145,7 +145,7 @@ enum tool_class toolbox_class(const struct toolbox *t, const char *name)
 	return row->read_only ? TOOL_READ_ONLY : TOOL_UNSAFE;
 }
 
-static void deny(struct toolbox *t, const struct tool_row *row, const struct block *use, enum permit verdict,
+static void deny(struct toolbox *t, const struct tool_row *row, const struct block *use, enum tool_permit verdict,
                  struct tool_result *now)
 {
 	struct tool_input in;
@@ -159,7 +159,7 @@ static void deny(struct toolbox *t, const struct tool_row *row, const struct blo
 	}
 	buf_release(&why);
 	now->denied = true;
-	now->denied_reason = verdict == PERMIT_RULE ? "rule" : "mode";
+	now->denied_reason = verdict == TOOL_NOT_BY_RULE ? "rule" : "mode";
 }
 
 /* True if the call may go on; else *now is its result. */
@@ -172,8 +172,8 @@ static bool judge(struct toolbox *t, const struct block *use, const struct tool_
 		now->invalid = true;
 		return false;
 	}
-	enum permit verdict = permission_judge(&t->cfg, row);
-	if (verdict != PERMIT_YES) {
+	enum tool_permit verdict = permission_judge(&t->cfg, row);
+	if (verdict != TOOL_PERMITTED) {
 		deny(t, row, use, verdict, now);
 		return false;
 	}

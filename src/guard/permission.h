@@ -1,0 +1,77 @@
+/*
+ * What a call may do: rules of allow, ask and deny, and the mode. Deny stands above ask above allow, in every mode;
+ * order and specificity do not matter. With nobody to ask, "ask" is the caller's to refuse.
+ */
+#ifndef QUERN_GUARD_PERMISSION_H
+#define QUERN_GUARD_PERMISSION_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+enum permission_mode { MODE_DEFAULT, MODE_ACCEPT_EDITS, MODE_PLAN, MODE_DONT_ASK, MODE_BYPASS };
+
+/* The strings must live as long as the permissions. Lists are NULL terminated, or NULL. */
+struct permission_config {
+	enum permission_mode mode;
+	const char *const *allow, *const *ask, *const *deny; /* rules as written */
+	const char *workspace;        /* real path: first working directory, anchor of relative patterns */
+	const char *const *add_dirs;  /* further working directories, real paths */
+	const char *const *read_dirs; /* readable without asking, nothing more (the run directory) */
+	const char *home;             /* "~"; NULL: not known */
+	const char *const *tools;     /* names of all tools there are: another name in a rule is warned of */
+};
+
+struct permissions;
+/* Understands every rule. -1/NULL with *e names the first rule that is malformed, and how it should read. */
+struct permissions *permissions_open(const struct permission_config *cfg, struct error *e);
+void permissions_free(struct permissions *p);
+/* Rules that do nothing, or not what they seem to: one line each, NULL terminated, owned by p. */
+const char *const *permissions_warnings(const struct permissions *p);
+/* One line a rule, how it was understood ("deny Bash(rm *): the command rm with any arguments, ..."). */
+void permissions_describe(const struct permissions *p, struct buf *out);
+int permissions_add_read_dir(struct permissions *p, const char *dir); /* made later; a copy is kept; -1: no memory */
+
+enum permission_subject {
+	SUBJECT_NONE,   /* the tool as a whole */
+	SUBJECT_READ,   /* text is a path that is read, or a directory that is searched */
+	SUBJECT_EDIT,   /* text is a path that is written */
+	SUBJECT_COMMAND /* text is a bash command */
+};
+
+struct permission_call {
+	const char *tool;
+	bool read_only; /* the tool changes nothing */
+	enum permission_subject subject;
+	const char *text;  /* NULL: a search of the workspace as a whole */
+	const char *cwd;   /* where a command starts; relative paths are resolved from the workspace, or from here for a
+	                      command. NULL = workspace */
+	const char *input; /* the call's JSON object, for rules on parameters */
+};
+
+enum permit { PERMIT_ALLOW, PERMIT_ASK, PERMIT_DENY };
+
+struct permission_verdict {
+	enum permit permit;
+	const char *reason_type; /* static: "rule", "mode", "path", "safetyCheck", "command" */
+	bool explicit_allow;     /* an allow rule named it: a path outside the working directories may be read */
+	char *why;               /* one line for people and the model; owned, may be NULL without memory */
+};
+void permission_verdict_release(struct permission_verdict *v);
+
+/* Judges one call. Fails closed: without memory the verdict is PERMIT_DENY. */
+void permissions_judge(const struct permissions *p, const struct permission_call *call, struct permission_verdict *v);
+
+/* Before any call, for the list of tools that the model is shown. */
+enum permission_standing {
+	STANDING_POSSIBLE, /* some call could be allowed */
+	STANDING_NEVER,    /* neither mode nor rule could allow one */
+	STANDING_REMOVED   /* a deny rule names the whole tool */
+};
+enum permission_standing permissions_standing(const struct permissions *p, const char *tool, bool read_only,
+                                              enum permission_subject subject);
+
+const char *permission_mode_name(enum permission_mode mode);
+
+#endif
