@@ -61,7 +61,9 @@ struct tool_row {
 	const char *description;
 	const char *program; /* looked up in the tools' PATH; without it the tool is withheld; NULL = none */
 	const struct tool_param *params;
-	bool read_only;
+	const char *schema;      /* JSON Schema of the input, in place of params; NULL = params */
+	bool read_only;          /* changes nothing outside, so it needs no permission */
+	bool serial;             /* read-only, and still never beside another call */
 	bool edits;              /* acceptEdits allows it */
 	size_t max_result_chars; /* 0 = limits itself */
 	/* Fills c->spec. 1: start it, 0: *now is the result, -1: *e. */
@@ -71,7 +73,7 @@ struct tool_row {
 
 extern const struct tool_row *const tool_table[]; /* NULL terminated */
 extern const struct tool_row tool_read, tool_write, tool_edit, tool_glob, tool_grep, tool_bash;
-const struct tool_row *tool_find(const char *name);
+const struct tool_row *tool_find(const char *name); /* of the table alone */
 
 /* ---- permission ---- */
 
@@ -109,7 +111,8 @@ struct toolbox {
 	struct reactor *reactor;
 	struct supervisor *supervisor;
 	struct roots *roots;
-	const char *run_dir; /* once something was spilled; a read-only root from then on */
+	const char *run_dir;          /* once something was spilled; a read-only root from then on */
+	const struct tool_row **rows; /* what there is in this run: the table's and the job's own; NULL terminated */
 	struct read_state state;
 	char *json;
 	char **offered, **withheld;
@@ -137,11 +140,11 @@ struct call {
 	struct call *next;
 };
 
-#define TOOLS_MAX 32
-
+/* The tools of this run by name, NULL if there is none. */
+const struct tool_row *toolbox_row(const struct toolbox *t, const char *name);
 /* Fills offered, withheld, json and bash_env from the configuration. -1 with *e: exit 2. */
 int offer_tools(struct toolbox *t, struct error *e);
-bool tool_asked_for(const struct toolbox *t, const char *name);
+bool tool_asked_for(const struct toolbox *t, const struct tool_row *row);
 
 /* printf into the argument vector. -1: no memory. */
 int call_arg(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

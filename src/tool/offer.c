@@ -10,12 +10,12 @@
 
 #define TOOLS_JSON_MAX ((size_t)64 * 1024)
 
-bool tool_asked_for(const struct toolbox *t, const char *name)
+bool tool_asked_for(const struct toolbox *t, const struct tool_row *row)
 {
 	if (!t->cfg.names)
 		return true;
 	for (const char *const *n = t->cfg.names; *n; n++)
-		if (strcmp(*n, name) == 0)
+		if (strcmp(*n, row->name) == 0)
 			return true;
 	return false;
 }
@@ -50,6 +50,7 @@ static bool program_found(const struct toolbox_config *cfg, const char *program)
 	}
 }
 
+/* The lists have room for every tool. */
 static int list_add(char **list, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static int list_add(char **list, const char *fmt, ...)
 {
@@ -59,7 +60,7 @@ static int list_add(char **list, const char *fmt, ...)
 	while (list[n])
 		n++;
 	va_start(ap, fmt);
-	int rc = n + 1 < TOOLS_MAX ? vasprintf(&list[n], fmt, ap) : -1;
+	int rc = vasprintf(&list[n], fmt, ap);
 	va_end(ap);
 	if (rc < 0)
 		list[n] = NULL;
@@ -92,8 +93,8 @@ static int place_tools(struct toolbox *t, struct error *e)
 		if (!tool_find(*n))
 			return error_set(e, ERR_INPUT, "unknown tool '%s' (known: Read, Grep, Glob, Edit, Write, Bash)",
 			                 *n);
-	for (const struct tool_row *const *row = tool_table; *row; row++)
-		if (tool_asked_for(t, (*row)->name) && place_tool(t, *row, e) < 0)
+	for (const struct tool_row *const *row = t->rows; *row; row++)
+		if (tool_asked_for(t, *row) && place_tool(t, *row, e) < 0)
 			return -1;
 	return 0;
 }
@@ -108,12 +109,15 @@ static int make_json(struct toolbox *t, struct error *e)
 	json_out_init(&o, &b);
 	jo_array(&o);
 	for (size_t i = 0; t->offered[i]; i++) {
-		const struct tool_row *row = tool_find(t->offered[i]);
+		const struct tool_row *row = toolbox_row(t, t->offered[i]);
 		jo_object(&o);
 		jo_kstr(&o, "name", row->name);
 		jo_kstr(&o, "description", row->description);
 		jo_key(&o, "input_schema");
-		input_schema(row->params, &o);
+		if (row->schema)
+			jo_raw(&o, row->schema, strlen(row->schema));
+		else
+			input_schema(row->params, &o);
 		jo_end(&o);
 	}
 	jo_end(&o);

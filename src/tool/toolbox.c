@@ -128,6 +128,14 @@ static void on_child_done(void *ctx, int id, struct child_result *res)
 
 /* ---- judging ---- */
 
+const struct tool_row *toolbox_row(const struct toolbox *t, const char *name)
+{
+	for (const struct tool_row *const *row = t->rows; *row; row++)
+		if (strcmp((*row)->name, name) == 0)
+			return *row;
+	return NULL;
+}
+
 static bool is_offered(const struct toolbox *t, const char *name)
 {
 	for (size_t i = 0; t->offered[i]; i++)
@@ -138,11 +146,11 @@ static bool is_offered(const struct toolbox *t, const char *name)
 
 enum tool_class toolbox_class(const struct toolbox *t, const char *name)
 {
-	const struct tool_row *row = tool_find(name);
+	const struct tool_row *row = toolbox_row(t, name);
 
 	if (!row || !is_offered(t, name))
 		return TOOL_UNKNOWN;
-	return row->read_only ? TOOL_READ_ONLY : TOOL_UNSAFE;
+	return row->read_only && !row->serial ? TOOL_READ_ONLY : TOOL_UNSAFE;
 }
 
 static void deny(struct toolbox *t, const struct tool_row *row, const struct block *use, enum tool_permit verdict,
@@ -167,7 +175,7 @@ static bool judge(struct toolbox *t, const struct block *use, const struct tool_
 {
 	const char *name = use->name ? use->name : "";
 
-	if (!row || !tool_asked_for(t, name)) {
+	if (!row || !tool_asked_for(t, row)) {
 		result_use_error(t, now, "Error: No such tool available: %.200s", name);
 		now->invalid = true;
 		return false;
@@ -207,7 +215,7 @@ static bool check_input(struct toolbox *t, const struct block *use, const struct
 int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, void *ctx, struct tool_result *now,
                   struct error *e)
 {
-	const struct tool_row *row = tool_find(use->name ? use->name : "");
+	const struct tool_row *row = toolbox_row(t, use->name ? use->name : "");
 
 	memset(now, 0, sizeof *now);
 	if (!judge(t, use, row, now))
@@ -251,6 +259,23 @@ void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms
 
 /* ---- opening ---- */
 
+/* Every list of tools has room for all rows and the NULL behind them. */
+static int make_rows(struct toolbox *t, struct error *e)
+{
+	size_t n = 0;
+
+	while (tool_table[n])
+		n++;
+	t->rows = calloc(n + 1, sizeof *t->rows);
+	t->offered = calloc(n + 1, sizeof *t->offered);
+	t->withheld = calloc(n + 1, sizeof *t->withheld);
+	if (!t->rows || !t->offered || !t->withheld)
+		return error_nomem(e);
+	for (size_t i = 0; i < n; i++)
+		t->rows[i] = tool_table[i];
+	return 0;
+}
+
 static int open_roots(struct toolbox *t, struct error *e)
 {
 	const char *first[] = { t->cfg.workspace, NULL };
@@ -278,11 +303,7 @@ struct toolbox *toolbox_open(const struct toolbox_config *cfg, struct reactor *r
 	t->cfg = *cfg;
 	t->reactor = r;
 	t->supervisor = s;
-	t->offered = calloc(TOOLS_MAX, sizeof *t->offered);
-	t->withheld = calloc(TOOLS_MAX, sizeof *t->withheld);
-	if (!t->offered || !t->withheld)
-		error_nomem(e);
-	else if (open_roots(t, e) == 0 && offer_tools(t, e) == 0)
+	if (make_rows(t, e) == 0 && open_roots(t, e) == 0 && offer_tools(t, e) == 0)
 		return t;
 	toolbox_free(t);
 	return NULL;
@@ -306,6 +327,7 @@ void toolbox_free(struct toolbox *t)
 	}
 	list_free(t->offered);
 	list_free(t->withheld);
+	free(t->rows);
 	free(t->bash_env);
 	free(t->json);
 	read_state_release(&t->state);
