@@ -61,6 +61,7 @@ struct job {
 	size_t nenv;
 	const char *const *tools;
 	bool tools_explicit;
+	const char *tool_executor; /* "streaming", "batch" */
 	int64_t tool_concurrency, tool_max_spill;
 	const char *const *env_keep;
 	const char *permission_mode; /* "default", "acceptEdits", "bypassPermissions" */

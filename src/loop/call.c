@@ -1,6 +1,7 @@
 /*
- * Phase 2: one model call, however many attempts it takes. Every attempt passes the gate; what an attempt
- * showed and did not keep is withdrawn by a tombstone; errors that phase 4 may recover are held back.
+ * Phase 2: one model call, however many attempts it takes. Every attempt passes the gate; calls start while the answer
+ * still comes in; what an attempt showed and did not keep is withdrawn by a tombstone, with what its calls found out;
+ * errors that phase 4 may recover are held back.
  */
 #include "loop/state.h"
 
@@ -84,11 +85,17 @@ static void take_model_event(struct loop *l, struct attempt *at, const struct mo
 		attempt_take_end(l, at, &ev->end);
 		reply_take_end(l, &ev->end);
 		break;
-	case MODEL_EV_ALIVE:
 	case MODEL_EV_BLOCK_START:
+		reply_take_block_start(l);
+		break;
 	case MODEL_EV_STOP:
+		reply_take_stop(l, &ev->end);
+		break;
+	case MODEL_EV_ALIVE:
 		break;
 	}
+	if (!l->cfg->calls_wait)
+		calls_queue(l, l->reply.whole);
 }
 
 static const char *const timeout_texts[] = {
@@ -119,6 +126,10 @@ static void end_by_timeout(struct loop *l, struct attempt *at, enum model_timeou
 		                 .should_retry = -1 };
 
 	l->deps->model_cancel(l->deps->ctx);
+	if (reply_is_complete(&l->reply)) { /* all was said; only the end of the transfer did not come */
+		attempt_take_end(l, at, &(struct model_end){ .complete = true, .retry_after_ms = -1 });
+		return;
+	}
 	buf_addf(&b, timeout_texts[t], timeout_limit(&l->cfg->watchdog, t) / 1000);
 	end.message = buf_str(&b);
 	attempt_take_end(l, at, &end);
@@ -126,7 +137,11 @@ static void end_by_timeout(struct loop *l, struct attempt *at, enum model_timeou
 	buf_release(&b);
 }
 
-/* Waits for the attempt to end. False: the run must end; the transfer is cancelled then. */
+/*
+ * Waits for the attempt to end, and starts calls meanwhile. A signal, or word that the answer is cut or declined, may
+ * have come already: a call starts only when nothing else is there to be taken. False: the run must end; the transfer
+ * is cancelled then.
+ */
 static bool attempt_wait(struct loop *l, struct attempt *at)
 {
 	const struct loop_deps *d = l->deps;
@@ -137,7 +152,8 @@ static bool attempt_wait(struct loop *l, struct attempt *at)
 	while (!at->ended) {
 		struct loop_event ev;
 		bool full = d->output_full(d->ctx);
-		if (!loop_wait(l, watchdog_deadline(&dog), &ev) || l->nomem || l->broken) {
+		bool may_start = calls_may_start(l);
+		if (!loop_wait(l, may_start ? 0 : watchdog_deadline(&dog), &ev) || l->nomem || l->broken) {
 			d->model_cancel(d->ctx);
 			return false;
 		}
@@ -150,6 +166,10 @@ static bool attempt_wait(struct loop *l, struct attempt *at)
 			take_model_event(l, at, &ev.model);
 		} else if (full) {
 			watchdog_shift(&dog, now - looked); /* we were not reading: that is no silence of the server */
+		} else if (ev.kind == LOOP_EV_TOOL) {
+			calls_take(l, &ev);
+		} else if (ev.kind == LOOP_EV_NONE && may_start) {
+			calls_start(l);
 		} else if (ev.kind == LOOP_EV_NONE) {
 			enum model_timeout t = watchdog_due(&dog, now);
 			if (t)
@@ -260,6 +280,31 @@ static bool wait_until(struct loop *l, int64_t until)
 	return true;
 }
 
+static void withdraw(struct loop *l)
+{
+	calls_discard(l);
+	reply_tombstone(l);
+}
+
+/* The run ends in the middle of an answer. Work that was begun stays in history, with what is known of its results. */
+static void keep_or_withdraw(struct loop *l)
+{
+	if (executor_has_acted(&l->executor) && !reply_is_refusal(&l->reply))
+		loop_salvage(l);
+	else
+		withdraw(l);
+}
+
+/* The stream broke after a call had started that would do its work twice if the request were repeated. */
+static enum call_result keep_broken(struct loop *l, const struct attempt *at)
+{
+	if (reply_is_refusal(&l->reply))
+		return CALL_ACCEPTED; /* as far as it came it is a refusal */
+	loop_notice(l, "stream_salvaged", "%s; what was complete of the answer is kept, as a call of it had started",
+	            at->end.message ? at->end.message : "the stream broke");
+	return CALL_BROKEN;
+}
+
 /* Makes one attempt. CALL_FAILED: *at tells how it ended. */
 static enum call_result attempt_run(struct loop *l, struct attempt *at, enum terminal_reason *stopped)
 {
@@ -285,16 +330,18 @@ static enum call_result attempt_run(struct loop *l, struct attempt *at, enum ter
 		attempt_take_end(l, at, &end);
 		return CALL_FAILED;
 	}
-	bool ended = attempt_wait(l, at);
+	bool ended = attempt_wait(l, at) && !l->nomem;
 	l->account.api_ms += d->now(d->ctx) - began;
 	bool whole = ended && at->end.failure == MODEL_FINE && at->end.complete;
 	account_attempt(l, &l->reply.usage, whole);
 	if (!ended) {
-		reply_tombstone(l);
 		*stopped = l->broken || l->nomem ? TERM_INTERNAL_ERROR : TERM_ABORTED_STREAMING;
+		keep_or_withdraw(l);
 		return CALL_STOPPED;
 	}
-	return whole || at->end.complete ? CALL_ACCEPTED : CALL_FAILED;
+	if (at->end.complete)
+		return CALL_ACCEPTED;
+	return executor_has_acted(&l->executor) ? keep_broken(l, at) : CALL_FAILED;
 }
 
 enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped)
@@ -324,7 +371,7 @@ enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped)
 			attempt_release(&at);
 			return r;
 		}
-		reply_tombstone(l);
+		withdraw(l);
 		if (l->nomem) {
 			*stopped = TERM_INTERNAL_ERROR;
 			goto stop;

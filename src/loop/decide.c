@@ -10,6 +10,7 @@ static const char nudge_text[] = "Please continue.";
 
 static struct verdict refuse(struct loop *l)
 {
+	calls_discard(l); /* those that started before the refusal came: the result names what may have had an effect */
 	reply_tombstone(l); /* a declined answer is not kept, whatever came of it */
 	free(l->stop_reason);
 	l->stop_reason = strdup("refusal");
@@ -63,7 +64,7 @@ struct verdict loop_decide(struct loop *l)
 {
 	struct reply *a = &l->reply;
 
-	if (!strcmp(a->stop_reason, "refusal"))
+	if (reply_is_refusal(a))
 		return refuse(l);
 	if (reply_is_cut(a))
 		return loop_recover_cut(l);

@@ -31,6 +31,8 @@ static struct verdict step(struct loop *l)
 		free(l->failure.text); /* what was recovered is not to be shown */
 		l->failure = (struct call_failure){ .retry_after_ms = -1 };
 		return loop_decide(l);
+	case CALL_BROKEN:
+		return loop_salvage(l);
 	case CALL_FAILED:
 		return loop_recover_error(l);
 	case CALL_STOPPED:
@@ -50,6 +52,9 @@ static void release(struct loop *l)
 {
 	reply_release(&l->reply);
 	executor_release(&l->executor);
+	for (size_t i = 0; i < l->nstrays; i++)
+		block_unref(l->strays[i]);
+	free(l->strays);
 	for (size_t i = 0; i < l->ndenied; i++)
 		block_unref(l->denied[i]);
 	free(l->denied);

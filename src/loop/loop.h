@@ -34,6 +34,7 @@ struct loop_config {
 	struct retry_policy retry;
 	struct watchdog_limits watchdog;
 	size_t tool_concurrency;
+	bool calls_wait; /* batch executor: no call starts before its answer is accepted */
 };
 
 struct loop_outcome {

@@ -140,10 +140,10 @@ static int64_t raised_cap(const struct loop *l)
 	return cap > loop_output_cap(l) ? cap : 0;
 }
 
-static bool has_complete_call(const struct message *m)
+static bool has_complete_call(const struct reply *a)
 {
-	for (size_t i = 0; i + 1 < m->n; i++)
-		if (m->blocks[i]->kind == BLOCK_TOOL_USE)
+	for (size_t i = 0; i < a->whole; i++)
+		if (a->message->blocks[i]->kind == BLOCK_TOOL_USE)
 			return true;
 	return false;
 }
@@ -167,7 +167,7 @@ struct verdict loop_recover_cut(struct loop *l)
 	struct loop_state next = l->state;
 	int64_t raised = raised_cap(l);
 
-	if (has_complete_call(a->message)) {
+	if (has_complete_call(a)) {
 		/* complete calls run; the cut rest is dropped, and the raised cap is used from here on */
 		reply_drop_incomplete(l);
 		if (raised)

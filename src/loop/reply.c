@@ -77,6 +77,8 @@ static bool id_taken(const struct loop *l, const char *id)
 {
 	const struct message *m = l->reply.message;
 
+	if (calls_is_stray(l, id))
+		return true;
 	for (size_t i = 0; i < m->n; i++)
 		if (m->blocks[i]->kind == BLOCK_TOOL_USE && !strcmp(m->blocks[i]->id, id))
 			return true;
@@ -97,10 +99,26 @@ static struct block *rename_if_needed(struct loop *l, struct block *b)
 	return renamed;
 }
 
+void reply_take_block_start(struct loop *l)
+{
+	struct reply *a = &l->reply;
+
+	a->open++;
+	if (a->message)
+		a->whole = a->message->n; /* the answer goes on behind them: they were not cut */
+}
+
+/* Whether a block that is complete was also meant to end there. */
+static bool stops_by_itself(const struct reply *a)
+{
+	return a->stop_reason && !reply_is_cut(a) && !reply_is_refusal(a);
+}
+
 void reply_take_block(struct loop *l, struct block *b)
 {
 	struct reply *a = &l->reply;
 
+	a->open--;
 	if (!a->message || block_is_blank(b))
 		return;
 	b = block_ref(b);
@@ -110,23 +128,47 @@ void reply_take_block(struct loop *l, struct block *b)
 		l->nomem = true;
 		return;
 	}
+	/* of blocks that overlap the one that ends last is where a cut would be */
+	size_t behind = a->message->n - !stops_by_itself(a);
+	if (a->whole < behind)
+		a->whole = behind;
 	/* A block's line goes out when the next block is there: the last one waits for acceptance. */
 	while (a->emitted + 1 < a->message->n)
 		emit_line(l, a->message->blocks[a->emitted++], false);
 }
 
-void reply_take_end(struct loop *l, const struct model_end *end)
+void reply_take_stop(struct loop *l, const struct model_end *end)
 {
 	struct reply *a = &l->reply;
 
-	if (!a->message) { /* the stream ended before its message_start */
-		struct model_event none = { .message_id = "", .usage = USAGE_UNKNOWN };
-		reply_take_start(l, &none);
-	}
+	free(a->stop_reason);
+	free(a->stop_sequence);
+	free(a->stop_details);
 	a->usage = end->usage;
 	a->stop_reason = copy(l, end->stop_reason);
 	a->stop_sequence = copy(l, end->stop_sequence);
 	a->stop_details = copy(l, end->stop_details);
+	if (a->message && stops_by_itself(a))
+		a->whole = a->message->n;
+}
+
+void reply_take_end(struct loop *l, const struct model_end *end)
+{
+	if (!l->reply.message) { /* the stream ended before its message_start */
+		struct model_event none = { .message_id = "", .usage = USAGE_UNKNOWN };
+		reply_take_start(l, &none);
+	}
+	reply_take_stop(l, end);
+}
+
+bool reply_is_complete(const struct reply *a)
+{
+	return a->message && a->stop_reason && !a->open;
+}
+
+bool reply_is_refusal(const struct reply *a)
+{
+	return a->stop_reason && !strcmp(a->stop_reason, "refusal");
 }
 
 bool reply_is_cut(const struct reply *a)
@@ -174,8 +216,9 @@ static void drop_block(struct reply *a, size_t i)
 	block_unref(m->blocks[i]);
 	memmove(m->blocks + i, m->blocks + i + 1, (m->n - i - 1) * sizeof *m->blocks);
 	m->n--;
-	if (i < a->emitted)
-		a->emitted--;
+	a->emitted -= i < a->emitted;
+	a->queued -= i < a->queued;
+	a->whole -= i < a->whole;
 }
 
 void reply_drop_incomplete(struct loop *l)
@@ -183,11 +226,21 @@ void reply_drop_incomplete(struct loop *l)
 	struct reply *a = &l->reply;
 	struct message *m = a->message;
 
-	if (m->n && m->blocks[m->n - 1]->kind == BLOCK_TOOL_USE)
+	if (m->n > a->whole && m->blocks[m->n - 1]->kind == BLOCK_TOOL_USE)
 		drop_block(a, m->n - 1);
 	for (size_t i = m->n; i-- > 0;)
 		if (m->blocks[i]->kind == BLOCK_THINKING && (!m->blocks[i]->text || !*m->blocks[i]->text))
 			drop_block(a, i);
+}
+
+void reply_keep_broken(struct loop *l)
+{
+	struct reply *a = &l->reply;
+
+	/* the end of each was seen; only of a cut answer the last one is in doubt */
+	if (!reply_is_cut(a))
+		a->whole = a->message->n;
+	reply_drop_incomplete(l);
 }
 
 void reply_store(struct loop *l)

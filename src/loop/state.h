@@ -38,14 +38,17 @@ struct reply {
 	char *message_id, *model;    /* owned; "" until message_start */
 	struct message *message;     /* accepted blocks in order, blank text left out */
 	size_t emitted;              /* blocks whose line is out; all but the last, until acceptance */
+	size_t whole;                /* blocks that are known not to be cut, whatever comes */
+	size_t queued;               /* blocks whose calls are in the executor; never more than whole */
+	int open;                    /* blocks that have begun and not ended */
 	char (*uuids)[UUID_LEN + 1]; /* of the lines that are out */
 	size_t nuuids;
 	struct usage usage;
 	char *stop_reason, *stop_sequence, *stop_details; /* owned or NULL */
 };
 
-/* How a model call ended for the loop. */
-enum call_result { CALL_ACCEPTED, CALL_FAILED, CALL_STOPPED };
+/* How a model call ended for the loop. CALL_BROKEN: its stream broke, and what it has begun cannot be begun again. */
+enum call_result { CALL_ACCEPTED, CALL_BROKEN, CALL_FAILED, CALL_STOPPED };
 
 /* Why a call failed for good; texts are owned. */
 struct call_failure {
@@ -70,8 +73,11 @@ struct loop {
 	const struct loop_deps *deps;
 	struct loop_state state;
 	struct account account;
-	struct executor executor;
 	struct reply reply;
+	struct executor executor; /* the calls of reply */
+	bool over_call_limit;     /* one of them was refused for limits.max_tool_calls */
+	struct block **strays;    /* cancelled calls of withdrawn answers that did not end in time; references */
+	size_t nstrays;
 	struct call_failure failure;
 	unsigned without;  /* enum model_without: repairs that were made */
 	int64_t cap_clamp; /* largest max_tokens the server takes; 0 = not told */
@@ -110,7 +116,9 @@ int64_t loop_output_cap(const struct loop *l);
 /* ---- reply.c ---- */
 void reply_release(struct reply *a);
 void reply_take_start(struct loop *l, const struct model_event *ev);
+void reply_take_block_start(struct loop *l);
 void reply_take_block(struct loop *l, struct block *b);
+void reply_take_stop(struct loop *l, const struct model_end *end); /* a stop_reason was seen */
 void reply_take_end(struct loop *l, const struct model_end *end);
 /* Emits what is held back with the final stop_reason and usage: the mark of acceptance. */
 void reply_accept_lines(struct loop *l);
@@ -118,14 +126,34 @@ void reply_accept_lines(struct loop *l);
 void reply_tombstone(struct loop *l);
 /* Leaves out what a cut answer must not keep: the last block if it is a call, unsigned thinking. */
 void reply_drop_incomplete(struct loop *l);
+/* The same for an answer whose stream broke: every block that came to its end is kept. */
+void reply_keep_broken(struct loop *l);
 /* Moves the answer into history; nothing is stored if no block is left. */
 void reply_store(struct loop *l);
 bool reply_is_cut(const struct reply *a);
+bool reply_is_refusal(const struct reply *a);
+bool reply_is_complete(const struct reply *a); /* a stop_reason and every block's end were seen */
 /* The text behind the last block that is no text: the final answer. Owned by the caller. */
 char *reply_text(const struct message *m, size_t *len);
 
+/* ---- calls.c: the calls of the answer that comes in ---- */
+/* Queues the calls among the answer's first nblocks blocks that are not queued yet. */
+void calls_queue(struct loop *l, size_t nblocks);
+bool calls_may_start(struct loop *l); /* is there a call that calls_start would start? */
+void calls_start(struct loop *l);
+void calls_take(struct loop *l, struct loop_event *ev); /* LOOP_EV_TOOL: a call is done */
+/* Ends what runs and answers what has no result, so that every call in history gets one. */
+void calls_abort(struct loop *l);
+/* The answer is withdrawn: ends what runs, names what may have had an effect, and drops all results, late ones too. */
+void calls_discard(struct loop *l);
+void calls_forget(struct loop *l);                         /* all have their results in history */
+bool calls_is_stray(const struct loop *l, const char *id); /* a withdrawn answer's call that may still run */
+
 /* ---- tools.c: phase 3 ---- */
 struct verdict loop_run_tools(struct loop *l);
+/* The same for an answer whose stream broke after a call with effects had started: its complete blocks are the answer.
+ */
+struct verdict loop_salvage(struct loop *l);
 
 /* ---- recover.c: phase 4 ---- */
 struct verdict loop_recover_error(struct loop *l);

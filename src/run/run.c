@@ -41,6 +41,7 @@ static void fill_config(struct world *w, struct loop_config *c)
 		.retry = { (int)job->max_retries, job->max_retry_wait_ms },
 		.watchdog = { job->connect_ms, job->first_byte_ms, job->idle_ms, job->progress_ms },
 		.tool_concurrency = (size_t)job->tool_concurrency,
+		.calls_wait = !strcmp(job->tool_executor, "batch"),
 	};
 	c->init = (struct event_init){
 		.cwd = w->workspace,

@@ -3,6 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char sibling_text[] =
+        "<tool_use_error>Cancelled: an earlier call of the same message failed, so this one was "
+        "not run</tool_use_error>";
+
 void executor_init(struct executor *x, size_t max_concurrency)
 {
 	*x = (struct executor){ .max_concurrency = max_concurrency > 0 ? max_concurrency : 1 };
@@ -16,6 +20,7 @@ void executor_clear(struct executor *x)
 	}
 	x->n = 0;
 	x->executing = 0;
+	x->rest_cancelled = false;
 }
 
 void executor_release(struct executor *x)
@@ -24,20 +29,6 @@ void executor_release(struct executor *x)
 	free(x->calls);
 	x->calls = NULL;
 	x->cap = 0;
-}
-
-int executor_add(struct executor *x, struct block *use, bool read_only)
-{
-	if (x->n == x->cap) {
-		size_t cap = x->cap ? 2 * x->cap : 8;
-		struct executor_call *calls = realloc(x->calls, cap * sizeof *calls);
-		if (!calls)
-			return -1;
-		x->calls = calls;
-		x->cap = cap;
-	}
-	x->calls[x->n++] = (struct executor_call){ .use = block_ref(use), .read_only = read_only };
-	return 0;
 }
 
 struct executor_call *executor_next(struct executor *x)
@@ -63,6 +54,7 @@ void executor_started(struct executor *x, struct executor_call *c)
 	if (c->state != CALL_QUEUED)
 		return;
 	c->state = CALL_EXECUTING;
+	c->started = true;
 	x->executing++;
 }
 
@@ -81,6 +73,23 @@ static void complete_with_error(struct executor *x, struct executor_call *c, con
 	complete(x, c);
 }
 
+int executor_add(struct executor *x, struct block *use, bool read_only)
+{
+	if (x->n == x->cap) {
+		size_t cap = x->cap ? 2 * x->cap : 8;
+		struct executor_call *calls = realloc(x->calls, cap * sizeof *calls);
+		if (!calls)
+			return -1;
+		x->calls = calls;
+		x->cap = cap;
+	}
+	struct executor_call *c = &x->calls[x->n++];
+	*c = (struct executor_call){ .use = block_ref(use), .read_only = read_only };
+	if (x->rest_cancelled)
+		complete_with_error(x, c, sibling_text);
+	return 0;
+}
+
 void executor_done(struct executor *x, struct executor_call *c, struct tool_result *res)
 {
 	if (c->state != CALL_QUEUED && c->state != CALL_EXECUTING) {
@@ -92,11 +101,10 @@ void executor_done(struct executor *x, struct executor_call *c, struct tool_resu
 	complete(x, c);
 	if (!c->result.cancels_siblings)
 		return;
+	x->rest_cancelled = true;
 	for (struct executor_call *later = c + 1; later < x->calls + x->n; later++)
 		if (later->state == CALL_QUEUED)
-			complete_with_error(x, later,
-			                    "<tool_use_error>Cancelled: an earlier call of the same message failed, so "
-			                    "this one was not run</tool_use_error>");
+			complete_with_error(x, later, sibling_text);
 }
 
 struct executor_call *executor_find(struct executor *x, const char *tool_use_id)
@@ -127,6 +135,14 @@ bool executor_idle(const struct executor *x)
 		if (x->calls[i].state == CALL_QUEUED || x->calls[i].state == CALL_EXECUTING)
 			return false;
 	return true;
+}
+
+bool executor_has_acted(const struct executor *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->calls[i].started && !x->calls[i].read_only)
+			return true;
+	return false;
 }
 
 void executor_abort(struct executor *x, const char *why)

@@ -84,7 +84,7 @@ struct player {
 	struct sim *s;
 	int64_t when;
 	int index;
-	bool started, any_use, hang;
+	bool started, any_use, hang, open;
 	char stop[64];
 	struct usage usage;
 	struct model_end end;
@@ -116,6 +116,23 @@ static void add_block(struct player *p, struct block *b)
 	q->ev.model.index = p->index++;
 	q->ev.model.block = b;
 	p->end.had_content = true;
+}
+
+static void part_open(struct player *p, char *rest)
+{
+	(void)rest;
+	start_message(p);
+	p->when += 5;
+	model_event(p->s, p->when, MODEL_EV_BLOCK_START)->ev.model.index = p->index++;
+	p->end.had_content = true;
+	p->open = true;
+}
+
+static void part_ping(struct player *p, char *rest)
+{
+	(void)rest;
+	p->when += 5;
+	model_event(p->s, p->when, MODEL_EV_ALIVE)->ev.model.phase = PHASE_BYTES;
 }
 
 static void part_text(struct player *p, char *rest)
@@ -240,6 +257,7 @@ static const struct {
 	{ "usage", part_usage },     { "after", part_after },       { "cut", part_cut },
 	{ "hang", part_hang },       { "http", part_http },         { "stream", part_stream },
 	{ "refused", part_refused }, { "html", part_html },         { "retry-after", part_retry_after },
+	{ "ping", part_ping },       { "open", part_open },
 };
 
 static void play_part(struct player *p, char *part)
@@ -255,10 +273,30 @@ static void play_part(struct player *p, char *part)
 	problem(p->s, "script: unknown part '%s'", part);
 }
 
+/* The message_delta that tells how the answer ended, if it came that far. */
+static void stop_answer(struct player *p)
+{
+	bool fine = p->end.failure == MODEL_FINE && !p->hang;
+
+	if (!*p->stop && fine)
+		snprintf(p->stop, sizeof p->stop, "%s", p->any_use ? "tool_use" : "end_turn");
+	if (!*p->stop)
+		return;
+	start_message(p);
+	p->when += 5;
+	struct sim_event *q = model_event(p->s, p->when, MODEL_EV_STOP);
+	q->ev.model.end.stop_reason = text(q, p->stop);
+	q->ev.model.end.usage = p->usage;
+	p->end.complete = !p->open;
+}
+
 static void end_answer(struct player *p)
 {
 	struct sim *s = p->s;
 
+	stop_answer(p);
+	if (p->started)
+		s->paid += p->usage.input > 0 ? p->usage.input + (p->end.complete ? p->usage.output : 1) : 0;
 	if (p->hang)
 		return;
 	struct sim_event *q = model_event(s, p->when + 5, MODEL_EV_END);
@@ -269,16 +307,15 @@ static void end_answer(struct player *p)
 		end->error_type = text(q, p->error_type);
 	if (*p->message)
 		end->message = text(q, p->message);
+	if (*p->stop)
+		end->stop_reason = text(q, p->stop);
 	if (p->started)
 		end->usage = (struct usage){ .input = p->usage.input, .output = 1 };
-	if (p->end.failure == MODEL_FINE) {
-		end->complete = true;
+	if (end->complete) {
+		end->failure = MODEL_FINE;
 		end->http_status = 200;
 		end->usage = p->usage;
-		end->stop_reason = text(q, *p->stop ? p->stop : p->any_use ? "tool_use" : "end_turn");
 	}
-	if (end->usage.input > 0)
-		s->paid += end->usage.input + end->usage.output;
 }
 
 static void play(struct sim *s, const char *line)
@@ -297,10 +334,10 @@ static void play(struct sim *s, const char *line)
 		play_part(&p, at_part);
 		at_part = sep ? sep + 3 : NULL;
 	}
-	if (p.end.failure == MODEL_FINE && !p.hang)
-		start_message(&p);
 	end_answer(&p);
 }
+
+#define CALM_ENDINGS 9
 
 static void random_answer(struct sim *s, char *line, size_t max)
 {
@@ -314,9 +351,17 @@ static void random_answer(struct sim *s, char *line, size_t max)
 		" | stop max_tokens",
 		" | stop pause_turn",
 		" | stop model_context_window_exceeded",
-		" | stop refusal",
 		" | stop odd",
+		" | stop refusal", /* from here on they are not calm */
 		" | cut",
+		" | cut",
+		" | open | cut",
+		" | open | stop tool_use | cut",
+		" | open | stop max_tokens | cut",
+		" | open | stop refusal | cut",
+		" | open | hang",
+		" | stop tool_use | hang",
+		" | hang",
 		" | stream overloaded_error Overloaded",
 		" | stream invalid_request_error no",
 	};
@@ -336,8 +381,11 @@ static void random_answer(struct sim *s, char *line, size_t max)
 		return;
 	}
 	n += (size_t)snprintf(line, max, "usage %d %d", (int)draw(s, 300), (int)draw(s, 50));
-	for (uint64_t i = draw(s, 5); i > 0; i--) {
+	for (uint64_t i = draw(s, 6); i > 0; i--) {
 		unsigned kind = (unsigned)draw(s, 8);
+		if (draw(s, 4) == 0)
+			n += (size_t)snprintf(line + n, max - n, draw(s, 3) ? " | after %u" : " | ping",
+			                      (unsigned)draw(s, 4000));
 		if (kind < 2)
 			n += (size_t)snprintf(line + n, max - n, " | text word%u", (unsigned)draw(s, 100));
 		else if (kind == 2)
@@ -348,7 +396,7 @@ static void random_answer(struct sim *s, char *line, size_t max)
 			n += (size_t)snprintf(line + n, max - n, " | use %s t%u {\"ms\":%u}", tools[draw(s, 7)],
 			                      (unsigned)draw(s, 40), (unsigned)draw(s, 3000));
 	}
-	snprintf(line + n, max - n, "%s", endings[draw(s, sizeof endings / sizeof *endings)]);
+	snprintf(line + n, max - n, "%s", endings[draw(s, s->calm ? CALM_ENDINGS : sizeof endings / sizeof *endings)]);
 }
 
 /* ---- checks ---- */
@@ -405,6 +453,7 @@ static void forget_all(char **list, size_t *n)
 		free(list[--*n]);
 }
 
+static void add_line(struct sim *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void add_line(struct sim *s, const char *fmt, ...)
 {
 	char line[1024];
@@ -451,11 +500,31 @@ static void see_user(struct sim *s, const struct event_user *u)
 	}
 }
 
+/* What was withdrawn may be asked for again, but not if it has done something: then only the result may tell of it. */
 static void see_tombstone(struct sim *s, const struct event_tombstone *t)
 {
+	for (size_t i = s->accepted_runs; i < s->nran; i++)
+		s->ran[i].withdrawn = true;
+	s->accepted_runs = s->nran;
 	forget_all(s->open_calls, &s->nopen);
 	forget_all(s->answered, &s->nanswered);
 	add_line(s, "tombstone %zu", t->n);
+}
+
+static void check_side_effects(struct sim *s, const struct event_result *r)
+{
+	for (size_t i = 0; i < s->nran; i++) {
+		bool named = false;
+		for (size_t k = 0; k < r->nside_effects; k++)
+			named |= strstr(r->side_effects[k], s->ran[i].id) != NULL;
+		if (s->ran[i].withdrawn && !s->ran[i].safe && !named)
+			problem(s, "'%s' was run and withdrawn, and nobody is told", s->ran[i].id);
+		if (s->ran[i].withdrawn && !s->ran[i].safe && r->reason != TERM_REFUSAL)
+			problem(s, "'%s' was run and withdrawn, and the run ends %s", s->ran[i].id,
+			        terminal_row(r->reason)->name);
+	}
+	for (size_t k = 0; k < r->nside_effects; k++)
+		add_line(s, "side effect %s", r->side_effects[k]);
 }
 
 static void check_ended(struct sim *s, const struct event_result *r)
@@ -465,6 +534,7 @@ static void check_ended(struct sim *s, const struct event_result *r)
 
 	s->results++;
 	s->ended = true;
+	check_side_effects(s, r);
 	for (size_t i = 0; i < s->nopen; i++)
 		if (!has(s->answered, s->nanswered, s->open_calls[i]))
 			problem(s, "call '%s' has no result", s->open_calls[i]);
@@ -517,6 +587,7 @@ static int emit(void *ctx, struct event *ev, struct error *e)
 		break;
 	case EVENT_TRANSITION:
 		snprintf(s->trace + n, sizeof s->trace - n, "%s ", ev->u.transition.reason);
+		s->accepted_runs = s->nran;
 		forget_all(s->open_calls, &s->nopen);
 		forget_all(s->answered, &s->nanswered);
 		break;
@@ -524,7 +595,8 @@ static int emit(void *ctx, struct event *ev, struct error *e)
 		see_tombstone(s, &ev->u.tombstone);
 		break;
 	case EVENT_NOTICE:
-		s->history_edited = true;
+		if (strcmp(ev->u.notice.code, "stream_salvaged") != 0)
+			s->history_edited = true;
 		add_line(s, "notice %s", ev->u.notice.code);
 		break;
 	case EVENT_RESULT:
@@ -602,6 +674,34 @@ static void set_text(struct tool_result *r, const char *t, bool is_error)
 	r->is_error = is_error;
 }
 
+static bool output_full(void *ctx)
+{
+	struct sim *s = ctx;
+
+	return s->clock >= s->full_from && s->clock < s->full_until;
+}
+
+/* A call of a withdrawn answer may come again if it only looked at something. */
+static void note_start(struct sim *s, const char *id, bool safe)
+{
+	for (size_t i = 0; i < s->nran; i++)
+		if (!strcmp(s->ran[i].id, id) && !(s->ran[i].withdrawn && s->ran[i].safe))
+			problem(s, "call '%s' was run twice", id);
+	if (s->nran < sizeof s->ran / sizeof *s->ran)
+		s->ran[s->nran++] = (struct sim_run){ .id = strdup(id), .safe = safe };
+	if (s->running_model && s->cfg.calls_wait)
+		problem(s, "'%s' starts before its answer is accepted", id);
+	s->started_in_stream += s->running_model;
+	if (s->signalled)
+		problem(s, "'%s' starts after a signal", id);
+	if (s->clock >= s->cfg.deadline)
+		problem(s, "'%s' starts after the deadline", id);
+	if (output_full(s))
+		problem(s, "'%s' starts while the output is full", id);
+	if (s->cfg.max_tool_calls && s->tool_runs >= s->cfg.max_tool_calls)
+		problem(s, "'%s' is one call too many", id);
+}
+
 static int tool_start(void *ctx, const struct block *use, struct tool_result *now, struct error *e)
 {
 	struct sim *s = ctx;
@@ -620,9 +720,7 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 		now->denied_reason = "mode";
 		return 0;
 	}
-	if (has(s->ran, s->nran, use->id))
-		problem(s, "call '%s' was run twice", use->id);
-	remember(s->ran, &s->nran, 1024, use->id);
+	note_start(s, use->id, safe);
 	if (s->running_unsafe || (!safe && s->running_safe))
 		problem(s, "'%s' overlaps another call", use->name);
 	if ((size_t)s->running_safe >= s->cfg.tool_concurrency)
@@ -660,12 +758,6 @@ static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 	problem(s, "cancel of '%s', which does not run", tool_use_id);
 }
 
-static bool output_full(void *ctx)
-{
-	(void)ctx;
-	return false;
-}
-
 static void new_id(void *ctx, char out[UUID_LEN + 1])
 {
 	struct sim *s = ctx;
@@ -695,6 +787,7 @@ static void hand_out(struct sim *s, struct sim_event *q, struct loop_event *ev)
 		if (q->ev.model.kind == MODEL_EV_END)
 			s->running_model = false;
 	}
+	s->signalled |= q->ev.kind == LOOP_EV_SIGNAL;
 	if (q->ev.kind == LOOP_EV_TOOL) {
 		*(q->safe ? &s->running_safe : &s->running_unsafe) -= 1;
 		s->current[3] = q->call;
@@ -792,6 +885,8 @@ void sim_run(struct sim *s, const char *task)
 		s->rng = s->seed * 0x9E3779B97F4A7C15ull + 1;
 	plan_signal(s, s->signal_at);
 	plan_signal(s, s->second_signal_at);
+	if (s->full_until)
+		at(s, s->full_until, LOOP_EV_OUTPUT);
 	history_add_user_block(&s->history, block_new_text(task, strlen(task)));
 	loop_run(&s->cfg, &deps, &s->history, &s->out);
 	if (!s->out.broken && s->results != 1)
@@ -812,7 +907,8 @@ void sim_release(struct sim *s)
 		free(s->lines[i]);
 	forget_all(s->open_calls, &s->nopen);
 	forget_all(s->answered, &s->nanswered);
-	forget_all(s->ran, &s->nran);
+	while (s->nran)
+		free(s->ran[--s->nran].id);
 	free(s->last_request);
 	history_release(&s->history);
 }

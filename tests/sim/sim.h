@@ -5,11 +5,13 @@
  * An answer is a line of parts separated by " | ":
  *   text WORDS            thinking WORDS (signed)      unsigned WORDS (thinking without a signature)
  *   use NAME ID [INPUT]   bad NAME ID RAW (input that is no JSON)
- *   stop REASON           usage IN OUT                 after MS (before the first byte)
- *   cut (the stream ends without a stop_reason)        hang (nothing more comes)
+ *   stop REASON           usage IN OUT                 after MS (of silence, wherever it stands)
+ *   cut (the stream breaks)                            hang (nothing more comes)
+ *   ping (a sign of life)                              open (a block that begins and never ends)
  *   http STATUS TYPE MESSAGE                           stream TYPE MESSAGE (error event after what stands before)
  *   refused (connection)  html (a 200 that is no stream)   retry-after MS
- * Without `stop` the reason is tool_use if a call stands in it, else end_turn.
+ * Without `stop` the reason is tool_use if a call stands in it, else end_turn; before a cut or a hang none is seen
+ * unless it is written. Each block takes 10 ms to come.
  *
  * Tools: Safe* are read-only, Unsafe* are not, Unknown* do not exist, Deny* are denied, Fail* is an unsafe call
  * that fails after it ran (as Bash does), Slow* takes 100 s, others 10 ms (or what "ms" in the input says).
@@ -31,12 +33,14 @@ struct sim {
 	int64_t signal_at;               /* virtual ms, 0 = never */
 	int64_t second_signal_at;
 	int64_t stdout_gone_at;
+	int64_t full_from, full_until;   /* stdout's reader is slow meanwhile: no call may start */
+	bool calm;                       /* of random answers: no stream breaks, nothing is declined */
 	/* seen */
 	struct loop_outcome out;
 	char trace[8192];                /* names of the transitions, blank separated, and the terminal last */
 	char *lines[SIM_MAX_LINES];      /* one short line an event, for assertions */
 	size_t nlines;
-	int requests, results, tool_runs;
+	int requests, results, tool_runs, started_in_stream;
 	int64_t max_tokens_sent[SIM_MAX_LINES];
 	struct history history;
 	char problem[512];               /* the first broken invariant, "" if none */
@@ -54,8 +58,14 @@ struct sim {
 	char *current[4];                /* texts of the event handed out last */
 	struct tool_result current_result;
 	struct block *current_block;
-	char *open_calls[256], *answered[256], *ran[1024];
-	size_t nopen, nanswered, nran;
+	char *open_calls[256], *answered[256];
+	size_t nopen, nanswered;
+	struct sim_run {                 /* a call that was started */
+		char *id;
+		bool safe, withdrawn;
+	} ran[1024];
+	size_t nran, accepted_runs;      /* before the latter all belong to answers that stand or were withdrawn */
+	bool signalled;
 	int64_t paid;
 };
 
