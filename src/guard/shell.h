@@ -20,6 +20,7 @@ struct shell_word {
 	bool glob;        /* holds an unquoted * ? [ or a brace expansion */
 	bool tilde;       /* begins with an unquoted ~ */
 	bool expands;     /* holds $x, ${x}, $( ), ` `, $(( )), <( ): its value is not known */
+	bool splits;      /* an expansion stands outside quotes: it may become several words, or none */
 };
 
 enum shell_redirect_kind {
@@ -35,13 +36,21 @@ struct shell_redirect {
 	struct shell_word target;
 };
 
-/* One simple command: wherever it stands, in a list, a pipe, a loop body, a function, a substitution, a subshell, and
+/* What has no name of its own but may run hidden commands or change what names mean is listed under one: "((" an
+ * arithmetic over variables (their values are evaluated again), an indirect expansion; "[[" a condition with its words;
+ * "function" NAME, "coproc". A loop's variable is an assignment ("x="). A redirection of a compound command is a
+ * command without words.
+ *
+ * One simple command: wherever it stands, in a list, a pipe, a loop body, a function, a substitution, a subshell, and
  * also the text given to `sh -c`, `eval` and the like where that is literal. */
 struct shell_command {
 	struct shell_word *assign; /* NAME=value in front, whole words */
 	size_t nassign;
 	struct shell_word *word; /* word[0] is the command; none: assignments or redirections alone */
 	size_t nwords;
+	struct shell_word *plain; /* shell_view_next's: `git -C path log` as `git log`; else none */
+	size_t nplain;
+	bool plain_safe; /* only options that change nothing were left out (for allow) */
 	struct shell_redirect *redirect;
 	size_t nredirects;
 	bool nested;   /* stands inside a substitution or in a text that another command runs */
@@ -69,15 +78,20 @@ enum shell_for { SHELL_FOR_ALLOW, SHELL_FOR_DENY };
 
 struct shell_view {
 	const struct shell_word *word; /* the command that counts, from its name on */
-	size_t nwords;
+	size_t nwords;                 /* 0: assignments or redirections alone */
 	bool exact_only; /* stands behind watch, setsid, find -exec and the like: only an exact rule may allow it */
 	bool opaque;     /* no judgement is possible: the command word is not literal, a wrapper's options are not
-	                    understood, an assignment in front is not known to be safe (for allow) */
+	                    understood, an assignment is not known to be safe (for allow) */
+	bool more;       /* behind xargs: arguments follow that the text does not show */
+	bool shortened;  /* options were left out: for rules alone, never read-only and never an edit */
 };
 
-/* The next view of the command: the command as written, then what is left after each wrapper (timeout, nice, nohup,
- * env, sudo, ...: for deny more are looked through than for allow). *at starts at 0. False: there is no further one. */
+/* The next view of a command, at least one: the command as written, then what is left after each wrapper (timeout,
+ * nice, nohup, env, sudo, ...: for deny more are looked through than for allow). *at starts at 0. False: there is no
+ * further one. */
 bool shell_view_next(const struct shell_command *c, enum shell_for purpose, size_t *at, struct shell_view *view);
+/* "rm" of "/bin/rm": deny looks at both. */
+const char *shell_base_name(const char *command);
 
 /* ---- shell_facts.c: what is known about commands ---- */
 
