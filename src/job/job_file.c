@@ -8,7 +8,7 @@
 
 #include "base/io.h"
 #include "base/utf8.h"
-#include "job/suggest.h"
+#include "base/suggest.h"
 
 #define PATH_TEXT 160
 

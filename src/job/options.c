@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "job/job_file.h"
-#include "job/suggest.h"
+#include "base/suggest.h"
 
 struct words {
 	struct setter *s;

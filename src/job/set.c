@@ -6,7 +6,7 @@
 
 #include "base/json_out.h"
 #include "base/utf8.h"
-#include "job/suggest.h"
+#include "base/suggest.h"
 #include "job/value.h"
 
 #define PATH_MAX_TEXT 160

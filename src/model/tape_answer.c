@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/json_out.h"
-#include "job/suggest.h"
+#include "base/suggest.h"
 #include "model/tape.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "job/docs.h"
 #include "job/schema.h"
-#include "job/suggest.h"
+#include "base/suggest.h"
 #include "job/value.h"
 #include "record/reason.h"
 

@@ -1,6 +1,6 @@
 /* "did you mean": the nearest of the words offered, if one is near enough to be a slip of the fingers. */
-#ifndef QUERN_JOB_SUGGEST_H
-#define QUERN_JOB_SUGGEST_H
+#ifndef QUERN_BASE_SUGGEST_H
+#define QUERN_BASE_SUGGEST_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "job/suggest.h"
+#include "base/suggest.h"
 
 #include <ctype.h>
 #include <stdbool.h>
