@@ -372,8 +372,8 @@ enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped)
 			return r;
 		}
 		withdraw(l);
-		if (l->nomem) {
-			*stopped = TERM_INTERNAL_ERROR;
+		if (l->nomem || loop_is_aborted(l)) { /* to end its calls took a while */
+			*stopped = l->nomem || l->broken ? TERM_INTERNAL_ERROR : TERM_ABORTED_STREAMING;
 			goto stop;
 		}
 		if (loop_repair_request(l, &at.end)) {

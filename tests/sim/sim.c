@@ -691,7 +691,8 @@ static void note_start(struct sim *s, const char *id, bool safe)
 		s->ran[s->nran++] = (struct sim_run){ .id = strdup(id), .safe = safe };
 	if (s->running_model && s->cfg.calls_wait)
 		problem(s, "'%s' starts before its answer is accepted", id);
-	s->started_in_stream += s->running_model;
+	size_t n = strlen(s->starts);
+	snprintf(s->starts + n, sizeof s->starts - n, "%s%s%s", n ? " " : "", id, s->running_model ? "*" : "");
 	if (s->signalled)
 		problem(s, "'%s' starts after a signal", id);
 	if (s->clock >= s->cfg.deadline)

@@ -40,7 +40,8 @@ struct sim {
 	char trace[8192];                /* names of the transitions, blank separated, and the terminal last */
 	char *lines[SIM_MAX_LINES];      /* one short line an event, for assertions */
 	size_t nlines;
-	int requests, results, tool_runs, started_in_stream;
+	int requests, results, tool_runs;
+	char starts[1024];               /* ids of the calls in the order of their starts; with a * if an answer streams */
 	int64_t max_tokens_sent[SIM_MAX_LINES];
 	struct history history;
 	char problem[512];               /* the first broken invariant, "" if none */

@@ -1,4 +1,4 @@
-/* The order of calls: plain cases, and random sequences in which every rule is checked after every step. */
+/* The order of calls, case by case; test_executor_random.c has the sequences that nobody thought of. */
 
 #include "test.h"
 
@@ -129,117 +129,64 @@ static void an_abort_answers_everything_once(void **state)
 	executor_release(&x);
 }
 
-/* ---- random sequences ---- */
-
-struct model {
+static void calls_come_while_others_run(void **state)
+{
 	struct executor x;
-	int yielded;
-	uint64_t seed;
-	int starts[64]; /* how often each was started */
-};
 
-static unsigned roll(struct model *m, unsigned n)
-{
-	m->seed = m->seed * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(m->seed >> 33) % n;
-}
-
-static void check(struct model *m)
-{
-	size_t running = 0, unsafe_running = 0;
-	bool unsafe_waits = false;
-
-	for (size_t i = 0; i < m->x.n; i++) {
-		const struct executor_call *c = &m->x.calls[i];
-		if (c->state == CALL_EXECUTING) {
-			running++;
-			unsafe_running += !c->read_only;
-			assert_false(unsafe_waits); /* nothing overtakes a waiting unsafe call */
-		}
-		if (c->state == CALL_QUEUED && !c->read_only)
-			unsafe_waits = true;
-		assert_true(m->starts[i] <= 1);
-		assert_int_equal(c->state == CALL_YIELDED, (int)i < m->yielded);
-	}
-	assert_int_equal(running, m->x.executing);
-	assert_true(running <= m->x.max_concurrency);
-	assert_true(unsafe_running == 0 || running == 1);
-}
-
-static void take_results(struct model *m)
-{
-	struct executor_call *c;
-
-	while ((c = executor_yield(&m->x))) {
-		assert_ptr_equal(c, &m->x.calls[m->yielded]);
-		assert_non_null(c->result.text);
-		m->yielded++;
-		check(m);
-	}
-}
-
-static void finish_one(struct model *m)
-{
-	size_t n = m->x.n, at = n ? roll(m, (unsigned)n) : 0;
-
-	for (size_t i = 0; i < n; i++) {
-		struct executor_call *c = &m->x.calls[(at + i) % n];
-		if (c->state != CALL_EXECUTING)
-			continue;
-		struct tool_result r = result_of((int)((at + i) % n));
-		r.cancels_siblings = !c->read_only && roll(m, 8) == 0;
-		executor_done(&m->x, c, &r);
-		return;
-	}
-}
-
-static void start_or_deny_one(struct model *m)
-{
-	struct executor_call *c = executor_next(&m->x);
-
-	if (!c)
-		return;
-	if (roll(m, 5) == 0) { /* denied: done without having been started */
-		struct tool_result r = result_of(0);
-		r.is_error = r.denied = true;
-		executor_done(&m->x, c, &r);
-		return;
-	}
-	m->starts[c - m->x.calls]++;
-	executor_started(&m->x, c);
-}
-
-static void random_sequences(void **state)
-{
 	(void)state;
-	for (uint64_t seed = 1; seed <= 2000; seed++) {
-		struct model m = { .seed = seed };
-		executor_init(&m.x, 1 + roll(&m, 4));
-		int total = (int)roll(&m, 20), added = 0;
-		for (int step = 0; step < 1000 && (added < total || !executor_idle(&m.x)); step++) {
-			switch (roll(&m, 4)) {
-			case 0:
-				if (added < total)
-					add(&m.x, added++, roll(&m, 3) != 0);
-				break;
-			case 1:
-				finish_one(&m);
-				break;
-			case 2:
-				take_results(&m);
-				break;
-			default:
-				start_or_deny_one(&m);
-			}
-			check(&m);
-			if (roll(&m, 400) == 0)
-				executor_abort(&m.x, "aborted");
-		}
-		assert_true(executor_idle(&m.x)); /* it always ends */
-		take_results(&m);
-		assert_int_equal(m.yielded, added);
-		executor_release(&m.x);
-	}
+	executor_init(&x, 10);
+	add(&x, 0, true);
+	start(&x, "t0");
+	assert_false(executor_has_acted(&x));
+	add(&x, 1, false);
+	assert_null(executor_next(&x));
+	add(&x, 2, true);
+	assert_null(executor_next(&x)); /* it came last, and overtakes nobody */
+	finish(&x, "t0", false);
+	assert_false(executor_has_acted(&x)); /* t1 waits, that is nothing done yet */
+	start(&x, "t1");
+	assert_true(executor_has_acted(&x));
+	add(&x, 3, false);
+	finish(&x, "t1", false);
+	assert_true(executor_has_acted(&x)); /* done or not */
+	start(&x, "t2");
+	executor_clear(&x);
+	assert_false(executor_has_acted(&x));
+	assert_int_equal(x.executing, 0);
+	executor_release(&x);
+}
+
+static void a_failed_command_cancels_what_comes_later(void **state)
+{
+	struct executor x;
+
+	(void)state;
+	executor_init(&x, 10);
+	add(&x, 0, false);
+	start(&x, "t0");
+	finish(&x, "t0", true);
+	add(&x, 1, true);
+	assert_null(executor_next(&x));
+	assert_true(executor_idle(&x));
+	assert_string_equal(executor_yield(&x)->result.text, "r0");
+	assert_non_null(strstr(executor_yield(&x)->result.text, "was not run"));
+	executor_clear(&x); /* the next answer's calls have nothing to do with it */
+	add(&x, 2, true);
+	start(&x, "t2");
+	executor_release(&x);
+}
+
+static void a_denied_call_has_not_acted(void **state)
+{
+	struct executor x;
+	struct tool_result r = result_of(0);
+
+	(void)state;
+	executor_init(&x, 10);
+	add(&x, 0, false);
+	executor_done(&x, executor_next(&x), &r);
+	assert_false(executor_has_acted(&x));
+	executor_release(&x);
 }
 
 int main(void)
@@ -248,7 +195,9 @@ int main(void)
 		cmocka_unit_test(reads_together_others_alone),
 		cmocka_unit_test(a_failed_command_cancels_what_is_behind),
 		cmocka_unit_test(an_abort_answers_everything_once),
-		cmocka_unit_test(random_sequences),
+		cmocka_unit_test(calls_come_while_others_run),
+		cmocka_unit_test(a_failed_command_cancels_what_comes_later),
+		cmocka_unit_test(a_denied_call_has_not_acted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,9 @@ struct path {
 	int requests;      /* 0 = not asserted */
 	/* changes to the configuration; 0 = none */
 	int64_t max_turns, token_budget, max_cost, max_requests, max_tool_calls, max_output, wall_ms, signal_at,
-	        retries;
+	        retries, full_until;
+	const char *starts; /* see struct sim; NULL = not asserted */
+	bool differs;       /* the batch executor gives other lines: a stream breaks, or a run ends in one */
 };
 
 static const char *const cut = "text part | stop max_tokens";
@@ -146,6 +148,108 @@ static const struct path paths[] = {
 	  .signal_at = 5000 },
 	{ "signal in the backoff", S("http 529 overloaded_error x", "text never"), "aborted_streaming", 143, 0,
 	  "retry 1", NULL, 1, .signal_at = 1100 },
+
+	/* calls that start while the answer streams */
+	{ "a call starts when the next block begins", S("use SafeA t1 | text x | after 5000 | text y", "text done"),
+	  "next_turn completed", 0, 2, "result t1 ok", .starts = "t1*" },
+	{ "a call starts when the answer has stopped", S("text x | use UnsafeA t1", "text done"), "next_turn completed",
+	  0, 2, "result t1 ok", .starts = "t1*" },
+	{ "also by a reason that is not known", S("use SafeA t1 | stop novel", "text done"), "next_turn completed", 0, 2,
+	  "result t1 ok", .starts = "t1*" },
+	{ "also by a pause", S("use UnsafeA t1 | stop pause_turn", "text done"), "next_turn completed", 0, 2,
+	  "result t1 ok", .starts = "t1*" },
+	{ "signs of life start nothing",
+	  S("use UnsafeA t1 | ping | after 1000 | ping | after 1000 | ping | stop max_tokens", "text done"),
+	  "max_output_tokens_escalate completed", 0, 1, NULL, "result", .starts = "" },
+	{ "a cut answer's calls but the last have started",
+	  S("use SafeA t1 | use UnsafeA t2 | after 900 | use UnsafeB t3 | stop max_tokens", "text done"),
+	  "next_turn completed", 0, 2, "result t2 ok", "assistant UnsafeB", .starts = "t1* t2*" },
+	{ "blank text behind a call shows that it was whole", S("use UnsafeA t1 | text   | stop max_tokens", "text done"),
+	  "next_turn completed", 0, 2, "result t1 ok", "tombstone", .starts = "t1*" },
+	{ "window exceeded after calls have started",
+	  S("use UnsafeA t1 | text x | stop model_context_window_exceeded", "text done"), "next_turn completed", 0, 2,
+	  "result t1 ok", .starts = "t1*" },
+	{ "results wait for the answer, in its order",
+	  S("use SafeA t1 {\"ms\":3000} | use SafeB t2 | text x | after 9000 | text y", "text done"),
+	  "next_turn completed", 0, 2, "result t1 ok", .starts = "t1* t2*" },
+	{ "what cannot run is answered in its place",
+	  S("use Deny d | use Unknown u | bad SafeA b {x | use SafeA t1 | after 500 | text x", "text done"),
+	  "next_turn completed", 0, 2, "result b error InputValidationError", .starts = "t1*" },
+	{ "a failed command cancels what comes later in the stream",
+	  S("use Fail t1 | text x | after 3000 | use UnsafeA t2 | use SafeA t3", "text done"), "next_turn completed", 0,
+	  2, "result t3 error <tool_use_error>Cancelled", "result t2 ok", .starts = "t1*" },
+	{ "the next answer's calls are not cancelled by it",
+	  S("use Fail t1 | text x | after 300 | text y", "use UnsafeA t2", "text done"), "next_turn next_turn completed",
+	  0, 3, "result t2 ok", .starts = "t1* t2*" },
+	{ "a renamed call starts in the stream too",
+	  S("use SafeA t1", "use UnsafeA t1 | text x | after 500 | text y", "text done"), "next_turn next_turn completed",
+	  0, 3, "result toolu_00000000-0000-4000-8000-000000000001 ok",
+	  .starts = "t1* toolu_00000000-0000-4000-8000-000000000001*" },
+	{ "the limit of calls holds in the stream", S("use SafeA t1 | use SafeA t2 | text x | after 500 | text y"),
+	  "budget_exhausted", 13, 1, "result t2 error Error: the tool call limit", .max_tool_calls = 1, .starts = "t1*" },
+	{ "a call that is denied is not over the limit", S("use Deny t1 | use SafeA t2", "text done"),
+	  "next_turn completed", 0, 2, "result t2 ok", .max_tool_calls = 1 },
+	{ "a slow reader of stdout holds back calls", S("use UnsafeA t1 | text x | after 5000 | text y", "text done"),
+	  "next_turn completed", 0, 2, "result t1 ok", .full_until = 4000, .starts = "t1*" },
+	{ "a slow reader holds them back behind the answer too", S("use UnsafeA t1 | text x", "text done"),
+	  "next_turn completed", 0, 2, "result t1 ok", .full_until = 4000, .starts = "t1" },
+
+	/* streams that break */
+	{ "read-only calls are withdrawn, and their ids may come again",
+	  S("use SafeA t1 {\"ms\":90000} | text x | cut", "use SafeA t1 | text y", "text done"), "next_turn completed", 0,
+	  2, "tombstone 1", "notice", 3, .starts = "t1* t1*", .differs = true },
+	{ "results of what was withdrawn are dropped", S("use SafeA t1 | text x | after 5000 | cut", "text done"),
+	  "completed", 0, 1, "tombstone 1", "result", 2, .starts = "t1*", .differs = true },
+	{ "a call with effects is not repeated: salvage",
+	  S("use UnsafeA t1 {\"ms\":500} | after 100 | text x | cut", "text done"), "salvaged_stream completed", 0, 2,
+	  "result t1 ok", "tombstone", 2, .starts = "t1*", .differs = true },
+	{ "salvage after an error event", S("use UnsafeA t1 | text x | stream overloaded_error Overloaded", "text done"),
+	  "salvaged_stream completed", 0, 2, "notice stream_salvaged", "retry", 2, .differs = true },
+	{ "salvage after silence", S("use UnsafeA t1 | text x | hang", "text done"), "salvaged_stream completed", 0, 2,
+	  "result t1 ok", "retry", 2, .differs = true },
+	{ "salvage keeps every block that came to its end", S("use UnsafeA t1 | use UnsafeB t2 | cut", "text done"),
+	  "salvaged_stream completed", 0, 2, "result t2 ok", NULL, 2, .starts = "t1* t2", .differs = true },
+	{ "and drops what did not", S("use UnsafeA t1 | open | cut", "text done"), "salvaged_stream completed", 0, 2,
+	  "assistant UnsafeA t1", NULL, 2, .differs = true },
+	{ "only queued is not started",
+	  S("use SafeA t1 {\"ms\":900} | use UnsafeA t2 | text x | cut", "text done"), "completed", 0, 1, "tombstone 2",
+	  "result", 2, .starts = "t1*", .differs = true },
+	{ "a denied call has no effects", S("use Deny t1 | text x | cut", "text done"), "completed", 0, 1, "tombstone 1",
+	  "result", 2, .starts = "" },
+	{ "a salvaged turn counts against the limit", S("use UnsafeA t1 | text x | cut"), "salvaged_stream max_turns", 10,
+	  1, "result t1 ok", NULL, 1, .max_turns = 1, .differs = true },
+	{ "what a salvaged attempt cost is counted once",
+	  S("usage 900 50 | use UnsafeA t1 | text x | cut", "usage 50 10 | text done"), "salvaged_stream completed", 0, 2,
+	  .token_budget = 1000, .differs = true },
+	{ "an attempt before the salvaged one was a retry",
+	  S("use SafeA t1 | text x | cut", "use SafeA t1 | use UnsafeA t2 | text x | cut", "text done"),
+	  "salvaged_stream completed", 0, 2, "retry 1", "retry 2", 3, .starts = "t1* t1* t2*", .differs = true },
+	{ "silence behind a whole answer", S("text hi | stop end_turn | hang"), "completed", 0, 1,
+	  "end completed 0 turns=1 hi", "retry", 1 },
+	{ "silence behind a cut answer", S("use UnsafeA t1 | use UnsafeB t2 | stop max_tokens | hang", "text done"),
+	  "next_turn completed", 0, 2, "result t1 ok", "assistant UnsafeB", 2 },
+	{ "refusal after a call with effects", S("use UnsafeA t1 {\"ms\":5000} | text x | stop refusal"), "refusal", 22,
+	  0, "side effect UnsafeA t1", "result", 1, .starts = "t1*", .differs = true },
+	{ "refusal after one that is done", S("use UnsafeA t1 | text x | after 900 | stop refusal"), "refusal", 22, 0,
+	  "side effect UnsafeA t1", "result", 1, .differs = true },
+	{ "refusal after a read-only call", S("use SafeA t1 {\"ms\":5000} | text x | stop refusal"), "refusal", 22, 0,
+	  "tombstone 1", "side effect", 1, .starts = "t1*" },
+	{ "refusal in a stream that breaks", S("use UnsafeA t1 | text x | open | stop refusal | cut"), "refusal", 22, 0,
+	  "side effect UnsafeA t1", NULL, 1, .differs = true },
+
+	/* ends in the middle of a stream */
+	{ "signal while a call with effects runs in the stream",
+	  S("use UnsafeA t1 {\"ms\":90000} | use SafeA t2 | text x | after 90000 | text y"), "aborted_streaming", 143, 1,
+	  "result t2 error [Request interrupted", "tombstone", 1, .signal_at = 5000, .starts = "t1*", .differs = true },
+	{ "it is named", S("use UnsafeA t1 {\"ms\":90000} | text x | after 90000 | text y"), "aborted_streaming", 143, 1,
+	  "side effect UnsafeA t1", NULL, 1, .signal_at = 5000, .differs = true },
+	{ "what was done before is told", S("use UnsafeA t1 | use UnsafeB t2 {\"ms\":90000} | text x | hang"),
+	  "aborted_streaming", 40, 1, "result t1 ok", "tombstone", 1, .wall_ms = 5000, .differs = true },
+	{ "signal while a read-only call runs in the stream",
+	  S("use SafeA t1 {\"ms\":90000} | text x | after 90000 | text y"), "aborted_streaming", 143, 0, "tombstone 1",
+	  "result", 1, .signal_at = 5000, .starts = "t1*", .differs = true },
+	{ "signal while withdrawn calls are ended", S("use SafeA t1 {\"ms\":90000} | text x | cut", "text never"),
+	  "aborted_streaming", 143, 0, "tombstone 1", "retry", 1, .signal_at = 1500, .differs = true },
 };
 
 static void configure(struct sim *s, const struct path *p)
@@ -166,6 +270,22 @@ static void configure(struct sim *s, const struct path *p)
 		c->deadline = c->started + p->wall_ms;
 	}
 	s->signal_at = p->signal_at;
+	s->full_until = p->full_until;
+}
+
+static void play(struct sim *s, const struct path *p, bool batch)
+{
+	sim_init(s, p->script);
+	configure(s, p);
+	s->cfg.calls_wait = batch;
+	sim_run(s, "do it");
+	assert_string_equal(s->problem, "");
+}
+
+static void show_lines(const struct sim *s)
+{
+	for (size_t i = 0; i < s->nlines; i++)
+		print_message("# %s\n", s->lines[i]);
 }
 
 static void run_path(void **state)
@@ -173,24 +293,39 @@ static void run_path(void **state)
 	const struct path *p = *state;
 	static struct sim s;
 
-	sim_init(&s, p->script);
-	configure(&s, p);
-	sim_run(&s, "do it");
-	assert_string_equal(s.problem, "");
+	play(&s, p, false);
 	assert_string_equal(s.trace, p->trace);
 	assert_int_equal(s.out.exit_code, p->exit_code);
 	const char *turns = strstr(sim_line(&s, "end "), "turns=");
 	assert_int_equal(strtol(turns + 6, NULL, 10), p->turns);
 	if (p->shows && !sim_line(&s, p->shows)) {
-		for (size_t i = 0; i < s.nlines; i++)
-			print_message("# %s\n", s.lines[i]);
+		show_lines(&s);
 		fail_msg("no line '%s'", p->shows);
 	}
 	if (p->hides && sim_line(&s, p->hides))
 		fail_msg("there is a line '%s'", sim_line(&s, p->hides));
 	if (p->requests)
 		assert_int_equal(s.requests, p->requests);
+	if (p->starts)
+		assert_string_equal(s.starts, p->starts);
 	sim_release(&s);
+}
+
+/* When calls start is nobody's business but the clock's. */
+static void run_in_batches(void **state)
+{
+	const struct path *p = *state;
+	static struct sim s, batch;
+
+	play(&s, p, false);
+	play(&batch, p, true);
+	if (!p->differs) {
+		assert_int_equal(s.nlines, batch.nlines);
+		for (size_t i = 0; i < s.nlines; i++)
+			assert_string_equal(s.lines[i], batch.lines[i]);
+	}
+	sim_release(&s);
+	sim_release(&batch);
 }
 
 static void cap_is_raised_for_good(void **state)
@@ -241,13 +376,17 @@ static void second_signal_skips_the_grace(void **state)
 
 int main(void)
 {
-	static const size_t npaths = sizeof paths / sizeof *paths;
-	struct CMUnitTest tests[sizeof paths / sizeof *paths + 3];
+	enum { NPATHS = sizeof paths / sizeof *paths };
+	struct CMUnitTest tests[2 * NPATHS + 3];
+	size_t n = 0;
 
-	for (size_t i = 0; i < npaths; i++)
-		tests[i] = (struct CMUnitTest){ paths[i].name, run_path, NULL, NULL, (void *)(uintptr_t)&paths[i] };
-	tests[npaths] = (struct CMUnitTest)cmocka_unit_test(cap_is_raised_for_good);
-	tests[npaths + 1] = (struct CMUnitTest)cmocka_unit_test(stdout_gone_ends_the_run);
-	tests[npaths + 2] = (struct CMUnitTest)cmocka_unit_test(second_signal_skips_the_grace);
+	for (size_t i = 0; i < NPATHS; i++) {
+		void *path = (void *)(uintptr_t)&paths[i];
+		tests[n++] = (struct CMUnitTest){ paths[i].name, run_path, NULL, NULL, path };
+		tests[n++] = (struct CMUnitTest){ "the same in batches", run_in_batches, NULL, NULL, path };
+	}
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(cap_is_raised_for_good);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(stdout_gone_ends_the_run);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(second_signal_skips_the_grace);
 	return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
 }
