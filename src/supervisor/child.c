@@ -200,12 +200,14 @@ _Noreturn void child_run(const struct child_plan *plan, const struct child_rules
 	if (plan->cwd >= 0 && fchdir(plan->cwd))
 		fail(plan->status, CHILD_DIRECTORY);
 	char *input = plan->call ? read_input(plan) : NULL;
+	/* What needs rights on files is done. The ruleset's descriptor goes with all others in a moment. */
+	if (plan->sandbox && sandbox_enter(plan->sandbox, plan->network))
+		fail(plan->status, CHILD_SANDBOX);
 	int status = arrange_fds(plan);
 	if (setrlimit(RLIMIT_CORE, &no_core))
 		fail(status, CHILD_LIMITS);
 	if (caps_drop(rules->no_new_privileges))
 		fail(status, CHILD_PRIVILEGES);
-	/* A sandbox profile belongs exactly here: all that needs rights is done, nothing of the child's has run. */
 	empty_signal_mask();
 	if (plan->call)
 		run_call(status, plan, input);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "guard/sandbox.h"
 #include "supervisor/supervisor.h"
 
 /* How far the start of a child got. The rows are what the error of its result says, see client.c. */
@@ -24,6 +25,7 @@ enum child_step {
 	CHILD_FDS,
 	CHILD_LIMITS,
 	CHILD_PRIVILEGES,
+	CHILD_SANDBOX,
 	CHILD_INPUT,
 	CHILD_EXEC,
 	CHILD_INTERPRETER /* the file is there, the interpreter that it names is not */
@@ -43,6 +45,8 @@ struct child_plan {
 	const char *path;              /* PATH of envp, or the default */
 	const struct child_call *call; /* NULL = an exec */
 	size_t input_len;
+	const struct sandbox *sandbox; /* prepared; NULL = not confined */
+	bool network;                  /* which of its profiles */
 	/* Descriptors, all > 2; -1 = none. Without in, standard input is the supervisor's: /dev/null. */
 	int in, out, err, result, cwd, status;
 };

@@ -314,6 +314,7 @@ static int send_spawn(struct supervisor *s, struct kid *k, const struct spawn *s
 	size_t n = 0;
 
 	head.timeout_ms = spec->timeout_ms < TIMEOUT_MAX_MS ? spec->timeout_ms : 0;
+	head.confine = (int32_t)spec->confine;
 	head.grace_ms = spec->grace_ms > 0 ? spec->grace_ms : WIRE_GRACE_MS;
 	for (int i = 0; i < WIRE_FD_COUNT; i++) {
 		if (fds[i] < 0)

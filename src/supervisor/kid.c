@@ -189,6 +189,7 @@ static const char *const step_texts[] = {
 	[CHILD_FDS] = "cannot set up the descriptors of '%.200s'",
 	[CHILD_LIMITS] = "cannot set the limits of '%.200s'",
 	[CHILD_PRIVILEGES] = "cannot drop the privileges of '%.200s'",
+	[CHILD_SANDBOX] = "cannot put '%.200s' into the sandbox",
 	[CHILD_INPUT] = "cannot read the input of '%.200s'",
 	[CHILD_EXEC] = "cannot execute '%.200s'",
 	[CHILD_INTERPRETER] = "cannot execute '%.200s': its interpreter is missing",

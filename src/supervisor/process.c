@@ -62,6 +62,7 @@ struct process {
 	bool connected;
 	const struct supervisor_config *cfg;
 	struct child_rules rules;
+	struct sandbox_shield shield; /* no child may signal us, or the loop process */
 	struct oom_score oom;
 	struct child *children;
 	bool ending;
@@ -203,8 +204,12 @@ static void reap(struct process *p)
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		child_ended(p, pid, status);
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (WIFSTOPPED(status))
+			kill(pid, SIGKILL); /* it made us its tracer, and would wait for us for ever */
+		else
+			child_ended(p, pid, status);
+	}
 	p->empty = pid < 0 && errno == ECHILD;
 }
 
@@ -336,6 +341,16 @@ static enum child_step start(struct process *p, struct child *c, struct spawn_re
 	return CHILD_STARTED;
 }
 
+/* What the child is confined by, made when the first one needs it: a run without tools never pays. */
+static enum child_step set_sandbox(struct process *p, struct spawn_request *q)
+{
+	if (q->head.confine == CONFINE_NONE || !p->cfg->sandbox)
+		return CHILD_STARTED;
+	q->plan.sandbox = p->cfg->sandbox;
+	q->plan.network = q->head.confine == CONFINE_TOOL_NET;
+	return sandbox_prepare(p->cfg->sandbox, q->plan.network, &p->shield) ? CHILD_SANDBOX : CHILD_STARTED;
+}
+
 static void on_spawn(struct process *p, const struct frame *f)
 {
 	struct spawn_request q;
@@ -347,6 +362,10 @@ static void on_spawn(struct process *p, const struct frame *f)
 		step = CHILD_MEMORY;
 	if (step == CHILD_MEMORY)
 		error = ENOMEM;
+	if (step == CHILD_STARTED) {
+		step = set_sandbox(p, &q);
+		error = errno;
+	}
 	if (step == CHILD_STARTED) {
 		*c = (struct child){ .p = p, .id = f->head.id, .grace_ms = q.head.grace_ms, .status_fd = -1 };
 		c->timer.fn = on_child_timer;
@@ -434,10 +453,11 @@ static int set_fds(int sock)
 	return 0;
 }
 
-static void set_rules(struct child_rules *rules)
+static void set_rules(struct process *p)
 {
-	rules->supervisor = getpid();
-	rules->no_new_privileges = caps_limit() != 0;
+	p->rules.supervisor = getpid();
+	p->rules.no_new_privileges = caps_limit() != 0;
+	p->shield = (struct sandbox_shield){ { getpid(), getppid() } };
 }
 
 /* A score that is already as high; one has at most four digits. Numbers are compared as text here, since strtol and
@@ -482,7 +502,7 @@ static int set_up(struct process *p, int sock)
 	child_ignore_signals(true);
 	if (set_identity() || set_fds(sock))
 		return -1;
-	set_rules(&p->rules);
+	set_rules(p);
 	open_oom_score(&p->oom);
 	frame_init(&p->conn, SOCKET_FD, QUEUE_MAX);
 	p->connected = true;

@@ -20,6 +20,7 @@
 #include "base/reactor.h"
 
 struct supervisor;
+struct sandbox;
 
 /* Work that a child does by a C function instead of an exec: runs in the forked child, in the
  * child's cwd. `in` is the request's input bytes, a NUL behind them; what it writes to fd 1 is the child's
@@ -33,7 +34,7 @@ struct child_call {
 
 /* What a child may touch. The zero value is the safe one. */
 enum confinement {
-	CONFINE_TOOL,     /* the job's sandbox */
+	CONFINE_TOOL,     /* the sandbox of the configuration */
 	CONFINE_TOOL_NET, /* the same with the network */
 	CONFINE_NONE
 };
@@ -83,6 +84,8 @@ struct supervisor_config {
 	const struct child_call *calls;
 	size_t ncalls;
 	int max_children; /* more are refused with an error result; 0 = 64 */
+	struct sandbox
+	        *sandbox; /* for children that are not CONFINE_NONE; prepared before the first of them; NULL = none */
 	/* Called in the new process before all else, NULL = not: overwrites what only the caller may know. */
 	void (*forget)(void *ctx);
 	void *ctx;

@@ -29,6 +29,7 @@ struct wire_spawn {
 	uint64_t input_len;
 	int64_t timeout_ms;
 	int64_t grace_ms;
+	int32_t confine; /* enum confinement */
 };
 
 struct wire_grace {
