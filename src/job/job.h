@@ -63,6 +63,7 @@ struct job {
 	bool tools_explicit;
 	const char *tool_executor; /* "streaming", "batch" */
 	int64_t tool_concurrency, tool_max_spill;
+	int64_t max_processes;
 	const char *const *env_keep;
 	const char *permission_mode; /* "default", "acceptEdits", "bypassPermissions" */
 	const char *const *allow, *const *deny;

@@ -34,6 +34,7 @@ const struct job_section job_sections[] = {
 	{ "limits", "when to stop; a limit that is not given is no limit, unless it has a default" },
 	{ "tools", "what the model can do" },
 	{ "permissions", "what it may do" },
+	{ "sandbox", "what the system lets it do" },
 	{ "output", "what comes out" },
 	{ NULL, NULL },
 };
@@ -445,6 +446,16 @@ const struct job_key job_keys[] = {
 	  .fallback = "bypassPermissions",
 	  .group = GROUP_TOOLS,
 	  .help = "the mode bypassPermissions" },
+
+	{ .path = "sandbox.max_processes",
+	  .type = KEY_INT,
+	  .at = AT(max_processes),
+	  .min = 1,
+	  .max = 1000000,
+	  .fallback = "512",
+	  .group = GROUP_TOOLS,
+	  .help = "most processes that all tools may have at a time",
+	  .man = "Over it the call that has most of them is ended with all that it started, and its result says so" },
 
 	/* output */
 	{ .path = "output.format",

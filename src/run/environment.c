@@ -57,6 +57,14 @@ static bool interactive(const char *name, size_t n)
 	return listed(names, name, n);
 }
 
+/* What makes every shell run a file first: a person's set-up, of which neither the model nor the job knows. */
+static bool shell_startup(const char *name, size_t n)
+{
+	static const char *const names[] = { "BASH_ENV", "ENV", NULL };
+
+	return listed(names, name, n);
+}
+
 /* 1: a tool gets it. 0: it does not. -1: no memory. */
 static int passes(struct world *w, const char *assignment)
 {
@@ -66,7 +74,7 @@ static int passes(struct world *w, const char *assignment)
 	if (job_sets(job, assignment, n))
 		return 0;
 	bool kept = world_env_kept(job, assignment, n);
-	if (!kept && interactive(assignment, n))
+	if (!kept && (interactive(assignment, n) || shell_startup(assignment, n)))
 		return 0;
 	bool secret = secret_env_name(assignment, n);
 	if (!secret && (kept || (!ours(job, assignment, n) && !proxy_with_password(assignment, n))))

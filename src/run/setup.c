@@ -153,7 +153,11 @@ static int make_tools(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
 	struct supervisor_config sup = {
-		.calls = tool_child_calls, .ncalls = tool_child_ncalls, .forget = forget_secrets, .ctx = w
+		.calls = tool_child_calls,
+		.ncalls = tool_child_ncalls,
+		.max_processes = (int)job->max_processes,
+		.forget = forget_secrets,
+		.ctx = w,
 	};
 	struct toolbox_config cfg = {
 		.names = job->tools,

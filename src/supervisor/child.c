@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -197,14 +198,16 @@ _Noreturn void child_run(const struct child_plan *plan, const struct child_rules
 
 	enter_session(plan, rules);
 	child_ignore_signals(false); /* all others have their default action in the supervisor too */
-	if (plan->cwd >= 0 && fchdir(plan->cwd))
+	int cwd = plan->cwd >= 0 ? plan->cwd : rules->home;
+	if (cwd >= 0 && fchdir(cwd))
 		fail(plan->status, CHILD_DIRECTORY);
+	umask(rules->mask);
 	char *input = plan->call ? read_input(plan) : NULL;
 	/* What needs rights on files is done. The ruleset's descriptor goes with all others in a moment. */
 	if (plan->sandbox && sandbox_enter(plan->sandbox, plan->network))
 		fail(plan->status, CHILD_SANDBOX);
 	int status = arrange_fds(plan);
-	if (setrlimit(RLIMIT_CORE, &no_core))
+	if (setrlimit(RLIMIT_CORE, &no_core) || setrlimit(RLIMIT_FSIZE, &rules->file_size))
 		fail(status, CHILD_LIMITS);
 	if (caps_drop(rules->no_new_privileges))
 		fail(status, CHILD_PRIVILEGES);

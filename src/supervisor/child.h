@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "guard/sandbox.h"
@@ -55,6 +56,9 @@ struct child_plan {
 struct child_rules {
 	pid_t supervisor;
 	bool no_new_privileges;
+	int home;    /* where a child starts that is given no directory; -1 = where the supervisor happens to be */
+	mode_t mask; /* for new files */
+	struct rlimit file_size;
 };
 
 /* Runs the child; on a failure writes a struct child_failure to plan->status. Never returns. */

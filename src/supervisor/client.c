@@ -32,6 +32,7 @@ struct supervisor {
 	const struct child_call *calls;
 	size_t ncalls;
 	int max_children;
+	int max_processes;
 	struct kid *kids; /* oldest first */
 	int nkids;
 	int last_id;
@@ -133,7 +134,7 @@ static void watch_socket(struct supervisor *s)
 		disconnect(s);
 }
 
-static void on_done_frame(struct supervisor *s, const struct frame *f)
+static void on_done_frame(struct supervisor *s, struct frame *f)
 {
 	struct wire_done done;
 	struct kid **at = find_kid(s, f->head.id);
@@ -141,6 +142,12 @@ static void on_done_frame(struct supervisor *s, const struct frame *f)
 	if (f->head.type != WIRE_DONE || f->head.len != sizeof done || !*at)
 		return;
 	memcpy(&done, f->data, sizeof done);
+	if (f->nfds) {
+		(*at)->cwd_fd = f->fds[0];
+		f->fds[0] = -1;
+	}
+	if (done.crowded)
+		(*at)->too_many = s->max_processes;
 	finish_kid(s, at, &done);
 }
 
@@ -231,6 +238,7 @@ struct supervisor *supervisor_start(const struct supervisor_config *cfg, struct 
 	s->r = r;
 	s->calls = cfg->calls;
 	s->ncalls = cfg->ncalls;
+	s->max_processes = cfg->max_processes;
 	s->max_children = cfg->max_children > 0 ? cfg->max_children : MAX_CHILDREN;
 	s->failures.fn = on_failures;
 	s->failures.ctx = s;
@@ -313,6 +321,7 @@ static int send_spawn(struct supervisor *s, struct kid *k, const struct spawn *s
 	int list[WIRE_FD_COUNT];
 	size_t n = 0;
 
+	head.follow_cwd = spec->follow_cwd;
 	head.timeout_ms = spec->timeout_ms < TIMEOUT_MAX_MS ? spec->timeout_ms : 0;
 	head.confine = (int32_t)spec->confine;
 	head.grace_ms = spec->grace_ms > 0 ? spec->grace_ms : WIRE_GRACE_MS;

@@ -23,6 +23,7 @@ struct kid *kid_open(struct reactor *r, int id, const struct spawn *spec, child_
 	if (!k)
 		return NULL;
 	k->r = r;
+	k->cwd_fd = -1;
 	k->id = id;
 	k->on_done = on_done;
 	k->ctx = ctx;
@@ -53,6 +54,8 @@ void kid_free(struct kid *k)
 {
 	for (int i = 0; i < KID_CHANNELS; i++)
 		close_channel(&k->channels[i]);
+	if (k->cwd_fd >= 0)
+		close(k->cwd_fd);
 	collector_release(&k->out);
 	collector_release(&k->err);
 	buf_release(&k->result);
@@ -224,7 +227,7 @@ static void set_end(struct child_result *res, const struct wire_done *done)
 
 void kid_finish(struct kid *k, const struct wire_done *done)
 {
-	struct child_result res = { .error = NULL };
+	struct child_result res = { .too_many = k->too_many, .cwd_fd = k->cwd_fd };
 
 	if (done && done->failure.step != CHILD_STARTED)
 		fail_start(k, &done->failure);
@@ -237,6 +240,7 @@ void kid_finish(struct kid *k, const struct wire_done *done)
 	res.result = k->result;
 	buf_init(&k->result, k->result.max);
 	k->on_done(k->ctx, k->id, &res);
+	k->cwd_fd = res.cwd_fd;
 	buf_release(&res.out.head);
 	buf_release(&res.out.tail);
 	buf_release(&res.err.head);

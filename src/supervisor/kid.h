@@ -28,6 +28,8 @@ struct kid {
 	struct channel channels[KID_CHANNELS];
 	struct collector out, err;
 	struct buf result;
+	int cwd_fd; /* see struct child_result */
+	int too_many;
 	bool discard; /* nobody wants the bytes any more */
 	bool failed;  /* `failure` is why it could not be started; on_done is due */
 	struct error failure;

@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "supervisor/caps.h"
+#include "supervisor/census.h"
+#include "supervisor/follow.h"
 #include "supervisor/frame.h"
 #include "supervisor/spawn.h"
 #include "supervisor/tree.h"
@@ -23,9 +26,13 @@
 #define OOM_SCORE      "500"
 #define CHILD_STACK    ((size_t)32 << 10) /* a path and a few small frames */
 #define UNKILLABLE_MS  5000 /* after KILL: a process in the hands of the kernel must not hold up the run */
-#define KILL_PASSES    4    /* a pass over /proc misses what is being forked */
+#define QUICK_PASSES   4
+#define KILL_SWEEPS    4 /* a look at /proc misses what is being forked */
 #define KILL_PAUSE_MS  20
 #define KILL_PAUSE_MAX 1000
+#define CROWD_SWEEPS   50
+#define ELDERS_MAX     256
+#define FILE_MAX       ((rlim_t)4 << 30)
 
 /* What comes next for a child when its timer fires. */
 enum stage {
@@ -45,7 +52,9 @@ struct child {
 	int64_t start_us;
 	int64_t grace_ms;
 	enum stage stage;
-	bool timed_out, killed, reported;
+	bool timed_out, killed, crowded, reported;
+	bool followed;
+	bool is_call;
 	struct reactor_timer timer;
 };
 
@@ -64,6 +73,12 @@ struct process {
 	struct child_rules rules;
 	struct sandbox_shield shield; /* no child may signal us, or the loop process */
 	struct oom_score oom;
+	struct follow follow;
+	struct census census;
+	struct reactor_timer census_timer;
+	bool crowd;               /* there were too many the last time */
+	pid_t elders[ELDERS_MAX]; /* our children when the youngest program began */
+	size_t nelders;
 	struct child *children;
 	bool ending;
 	bool empty; /* no child of any kind is left */
@@ -95,11 +110,15 @@ static void watch_socket(struct process *p)
 		disconnect(p);
 }
 
-static void send_done(struct process *p, int id, const struct wire_done *done)
+/* cwd_fd is the frame's; -1 = none. */
+static void send_done(struct process *p, int id, const struct wire_done *done, int cwd_fd)
 {
-	if (!p->connected)
+	if (!p->connected) {
+		if (cwd_fd >= 0)
+			close(cwd_fd);
 		return;
-	if (frame_send(&p->conn, WIRE_DONE, id, done, sizeof *done, NULL, 0))
+	}
+	if (frame_send(&p->conn, WIRE_DONE, id, done, sizeof *done, &cwd_fd, cwd_fd >= 0 ? 1 : 0))
 		disconnect(p); /* a child whose end cannot be told would be waited for for ever */
 	else
 		watch_socket(p);
@@ -107,7 +126,7 @@ static void send_done(struct process *p, int id, const struct wire_done *done)
 
 static void send_failure(struct process *p, int id, enum child_step step, int error)
 {
-	send_done(p, id, &(struct wire_done){ .failure = { .step = (int32_t)step, .error = error } });
+	send_done(p, id, &(struct wire_done){ .failure = { .step = (int32_t)step, .error = error } }, -1);
 }
 
 /* ---- ending children ---- */
@@ -127,18 +146,36 @@ static void ask_to_end(const struct child *c)
 	signal_child(c, SIGCONT); /* a stopped process would not see the first */
 }
 
-static void report_end(struct child *c, int status)
+/* The directory where it ended: of interest only if it ended by itself. */
+static int end_following(struct child *c)
 {
-	struct wire_done done = { .status = status, .timed_out = c->timed_out, .killed = c->killed };
+	if (!c->followed)
+		return -1;
+	c->followed = false;
+	int cwd = follow_end(&c->p->follow);
+	if (cwd < 0 || (!c->killed && !c->timed_out && !c->crowded))
+		return cwd;
+	close(cwd);
+	return -1;
+}
 
-	if (c->reported)
+static void report_end(struct child *c, int status, int cwd_fd)
+{
+	struct wire_done done = {
+		.status = status, .timed_out = c->timed_out, .killed = c->killed, .crowded = c->crowded
+	};
+
+	if (c->reported) {
+		if (cwd_fd >= 0)
+			close(cwd_fd);
 		return;
+	}
 	c->reported = true;
 	done.duration_ms = (clock_mono_us() - c->start_us) / 1000;
 	if (read(c->status_fd, &done.failure, sizeof done.failure) != (ssize_t)sizeof done.failure)
 		done.failure = (struct child_failure){ CHILD_STARTED, 0 };
 	close(c->status_fd);
-	send_done(c->p, c->id, &done);
+	send_done(c->p, c->id, &done, cwd_fd);
 }
 
 static void kill_child(struct child *c)
@@ -177,7 +214,7 @@ static void on_child_timer(void *ctx)
 		kill_child(c);
 		break;
 	case STAGE_KILL:
-		report_end(c, SIGKILL);
+		report_end(c, SIGKILL, -1);
 		break;
 	}
 }
@@ -195,7 +232,7 @@ static void child_ended(struct process *p, pid_t pid, int status)
 		return; /* an orphan that came to us */
 	*at = c->next;
 	reactor_timer_cancel(p->r, &c->timer);
-	report_end(c, status);
+	report_end(c, status, end_following(c));
 	free(c);
 }
 
@@ -220,6 +257,123 @@ static void on_sigchld(void *ctx, int signo, int sender_pid)
 	reap(ctx);
 }
 
+/* ---- too many ---- */
+
+/* A crowd takes the processor too: without precedence we would come to a word once in a thousand. Only root may have
+ * it; the others must be quick. */
+static void take_precedence(bool on)
+{
+	const struct sched_param rank = { .sched_priority = on ? 1 : 0 };
+	int policy = sched_getscheduler(0);
+
+	if (on ? policy == SCHED_OTHER : policy == (SCHED_RR | SCHED_RESET_ON_FORK))
+		(void)sched_setscheduler(0, on ? SCHED_RR | SCHED_RESET_ON_FORK : SCHED_OTHER, &rank);
+}
+
+/* One sweep over what is below us. Most passes see our own children alone, which is cheap; what is further down comes
+ * to us when its parents are gone, and a look at the whole tree finds the rest. Returns how many were signalled. */
+static size_t sweep(struct process *p, const struct tree_skip *skip)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < QUICK_PASSES; i++) {
+		n += tree_kill_children(skip);
+		reap(p);
+	}
+	n += tree_signal(getpid(), skip, SIGKILL);
+	reap(p);
+	return n;
+}
+
+/* Whose fault a crowd is: the child with most processes; if orphans that nobody can be asked about are more than
+ * those, the youngest program. NULL: none is there any more. */
+static struct child *find_crowded(struct process *p, const size_t *counts, size_t strays)
+{
+	struct child *most = NULL, *youngest = NULL;
+	size_t i = 0, best = 0;
+
+	for (struct child *c = p->children; c; c = c->next, i++) {
+		if (counts[i] > best) {
+			best = counts[i];
+			most = c;
+		}
+		if (!youngest && !c->is_call) /* the newest stands first */
+			youngest = c;
+	}
+	return strays > best ? youngest : most;
+}
+
+/* Fills pids with the children's, without `but`; returns their number. */
+static size_t list_children(const struct process *p, const struct child *but, pid_t *pids)
+{
+	size_t n = 0;
+
+	for (const struct child *c = p->children; c; c = c->next)
+		if (c != but)
+			pids[n++] = c->pid;
+	return n;
+}
+
+/* Ends the child, what is below it, and orphans that may be its own: at first those that came up since it began, and
+ * if that is not enough all there are. pids has room for the children and the elders. */
+static void end_crowd(struct process *p, struct child *c, pid_t *pids)
+{
+	struct tree_skip skip = { .spare = pids };
+
+	if (c)
+		c->crowded = true;
+	skip.nspare = list_children(p, c, pids);
+	for (size_t i = 0; i < p->nelders && !p->crowd; i++)
+		pids[skip.nspare++] = p->elders[i];
+	take_precedence(true);
+	for (int i = 0; i < CROWD_SWEEPS && sweep(p, &skip); i++)
+		;
+	take_precedence(false);
+}
+
+static void count_processes(struct process *p)
+{
+	size_t n = 0;
+
+	for (const struct child *c = p->children; c; c = c->next)
+		n++;
+	pid_t *pids = calloc(n + ELDERS_MAX + 1, sizeof *pids);
+	size_t *counts = calloc(n + 1, sizeof *counts);
+	if (pids && counts) {
+		list_children(p, NULL, pids);
+		size_t total = tree_census(getpid(), pids, n, counts);
+		bool crowd = total > p->census.max;
+		if (crowd)
+			end_crowd(p, find_crowded(p, counts, counts[n]), pids);
+		census_note(&p->census, total, crowd ? 0 : clock_mono_ms());
+		p->crowd = crowd;
+	}
+	free(pids);
+	free(counts);
+}
+
+static void watch_number(struct process *p)
+{
+	if (p->census.max && !p->census_timer.armed && !p->ending && !p->empty)
+		reactor_timer_set(p->r, &p->census_timer, clock_mono_ms() + CENSUS_LOOK_MS);
+}
+
+static void on_census_timer(void *ctx)
+{
+	struct process *p = ctx;
+
+	if (census_due(&p->census, clock_mono_ms()))
+		count_processes(p);
+	reap(p);
+	watch_number(p);
+}
+
+/* What is below us before a program begins cannot be its own. */
+static void note_elders(struct process *p)
+{
+	p->nelders = p->empty ? 0 : tree_children(p->elders, ELDERS_MAX);
+}
+
 /* ---- the end ---- */
 
 /* Orphans come to us, so whatever is alive is below us. New ones may be forked while we look: until none is left. */
@@ -227,10 +381,10 @@ static void on_end_timer(void *ctx)
 {
 	struct process *p = ctx;
 
-	for (int i = 0; i < KILL_PASSES && !p->empty; i++) {
-		tree_signal(getpid(), &(struct tree_skip){ .group = 0 }, SIGKILL);
-		reap(p);
-	}
+	take_precedence(true);
+	for (int i = 0; i < KILL_SWEEPS && !p->empty; i++)
+		sweep(p, &(struct tree_skip){ .group = 0 });
+	take_precedence(false);
 	reactor_timer_set(p->r, &p->end_timer, clock_mono_ms() + p->kill_pause_ms);
 	if (p->kill_pause_ms < KILL_PAUSE_MAX)
 		p->kill_pause_ms += p->kill_pause_ms / 4;
@@ -286,20 +440,21 @@ static int run_child(void *args)
 /* A call works in a copy of our memory. What becomes another program at once borrows it until then, as posix_spawn
  * does: making the copy, and taking it apart again, would be half of what we add to the price of a child. We stand
  * still that long; it writes to nothing of ours but its stack, errno and its plan. */
-static pid_t new_process(const struct child_plan *plan, const struct child_rules *rules)
+static pid_t new_process(const struct child_plan *plan, const struct child_rules *rules, bool follow)
 {
 	struct child_args args = { plan, rules };
 	_Alignas(max_align_t) char stack[CHILD_STACK];
+	int flags = SIGCHLD | (MAY_BORROW ? CLONE_VM | CLONE_VFORK : 0) | (follow ? CLONE_FS : 0);
 
-	if (MAY_BORROW && !plan->call)
-		return clone(run_child, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &args);
+	if (!plan->call && flags != SIGCHLD)
+		return clone(run_child, stack + sizeof stack, flags, &args);
 	pid_t pid = fork();
 	if (pid == 0)
 		child_run(plan, rules);
 	return pid;
 }
 
-static pid_t fork_child(struct process *p, const struct child_plan *plan)
+static pid_t fork_child(struct process *p, const struct child_plan *plan, bool follow)
 {
 	sigset_t all, old;
 
@@ -307,7 +462,7 @@ static pid_t fork_child(struct process *p, const struct child_plan *plan)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	set_oom_score(&p->oom, OOM_SCORE);
-	pid_t pid = new_process(plan, &p->rules);
+	pid_t pid = new_process(plan, &p->rules, follow);
 	int saved = errno;
 	set_oom_score(&p->oom, p->oom.own);
 	sigprocmask(SIG_SETMASK, &old, NULL);
@@ -324,10 +479,17 @@ static enum child_step start(struct process *p, struct child *c, struct spawn_re
 		return CHILD_FDS;
 	q->plan.status = status[1];
 	c->start_us = clock_mono_us();
-	c->pid = fork_child(p, &q->plan);
+	c->is_call = q->plan.call != NULL;
+	if (!c->is_call)
+		note_elders(p);
+	c->followed = q->head.follow_cwd && !c->is_call && follow_begin(&p->follow);
+	c->pid = fork_child(p, &q->plan, c->followed);
 	int saved = errno;
 	close(status[1]);
 	if (c->pid < 0) {
+		int cwd = end_following(c);
+		if (cwd >= 0)
+			close(cwd);
 		close(status[0]);
 		errno = saved;
 		return CHILD_FORK;
@@ -338,6 +500,7 @@ static enum child_step start(struct process *p, struct child *c, struct spawn_re
 	p->empty = false;
 	if (q->head.timeout_ms > 0)
 		reactor_timer_set(p->r, &c->timer, clock_mono_ms() + q->head.timeout_ms);
+	watch_number(p);
 	return CHILD_STARTED;
 }
 
@@ -455,8 +618,19 @@ static int set_fds(int sock)
 
 static void set_rules(struct process *p)
 {
-	p->rules.supervisor = getpid();
-	p->rules.no_new_privileges = caps_limit() != 0;
+	struct child_rules *rules = &p->rules;
+
+	follow_init(&p->follow);
+	rules->home = p->follow.home;
+	rules->mask = p->follow.mask;
+	if (getrlimit(RLIMIT_FSIZE, &rules->file_size))
+		rules->file_size = (struct rlimit){ FILE_MAX, FILE_MAX };
+	if (rules->file_size.rlim_cur > FILE_MAX) /* RLIM_INFINITY is the largest number there is */
+		rules->file_size.rlim_cur = FILE_MAX;
+	if (rules->file_size.rlim_max > FILE_MAX)
+		rules->file_size.rlim_max = FILE_MAX;
+	rules->supervisor = getpid();
+	rules->no_new_privileges = caps_limit() != 0;
 	p->shield = (struct sandbox_shield){ { getpid(), getppid() } };
 }
 
@@ -508,6 +682,9 @@ static int set_up(struct process *p, int sock)
 	p->connected = true;
 	p->empty = true;
 	p->kill_pause_ms = KILL_PAUSE_MS;
+	p->census.max = p->cfg->max_processes > 0 ? (size_t)p->cfg->max_processes : 0;
+	p->census_timer.fn = on_census_timer;
+	p->census_timer.ctx = p;
 	p->end_timer.fn = on_end_timer;
 	p->end_timer.ctx = p;
 	p->r = reactor_open(NULL);

@@ -57,6 +57,8 @@ struct spawn {
 	int64_t timeout_ms;           /* 0 = none; then TERM to the group, grace_ms, KILL */
 	int64_t grace_ms;             /* default 2000 when 0 */
 	enum confinement confine;
+	bool follow_cwd; /* of an exec: the result tells the directory in which the program ended. One child at a time;
+	                  * nothing is followed while another one is, under valgrind, or without /proc */
 };
 
 struct output {
@@ -72,6 +74,9 @@ struct child_result {
 	int signal; /* 0, or the signal that ended it */
 	bool timed_out;
 	bool killed;            /* supervisor_kill was called */
+	int too_many;           /* 0, or the supervisor's max_processes, which was exceeded: its whole tree was ended */
+	int cwd_fd;             /* O_PATH, where a followed child ended by itself (the directory may be deleted);
+	                         * -1 = not known. To keep it, set it to -1 */
 	struct output out, err; /* err is empty unless separate_stderr */
 	struct buf result;      /* the structured result */
 	int64_t duration_ms;
@@ -86,6 +91,9 @@ struct supervisor_config {
 	int max_children; /* more are refused with an error result; 0 = 64 */
 	struct sandbox
 	        *sandbox; /* for children that are not CONFINE_NONE; prepared before the first of them; NULL = none */
+	/* Processes that all children and what is below them may be together; 0 = no limit. Over it the child that has
+	 * most of them is ended with its whole tree. */
+	int max_processes;
 	/* Called in the new process before all else, NULL = not: overwrites what only the caller may know. */
 	void (*forget)(void *ctx);
 	void *ctx;

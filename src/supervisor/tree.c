@@ -13,7 +13,7 @@ struct proc {
 	pid_t pid, parent, group, session;
 	unsigned long long start;
 	char state;
-	bool ours;
+	pid_t top; /* the child of root that it is, or is below; 0 = not below root */
 };
 
 struct procs {
@@ -100,13 +100,13 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-static bool is_ours(const struct procs *all, pid_t pid, pid_t root)
+static pid_t top_of(const struct procs *all, const struct proc *p, pid_t root)
 {
-	if (pid == root)
-		return true;
-	const struct proc key = { .pid = pid };
-	const struct proc *p = all->n ? bsearch(&key, all->p, all->n, sizeof key, by_pid) : NULL;
-	return p && p->ours;
+	if (p->parent == root)
+		return p->pid;
+	const struct proc key = { .pid = p->parent };
+	const struct proc *parent = all->n ? bsearch(&key, all->p, all->n, sizeof key, by_pid) : NULL;
+	return parent ? parent->top : 0;
 }
 
 /* Marks the descendants of root. Numbers wrap around, so a child may stand before its parent: until none is new. */
@@ -120,16 +120,32 @@ static void mark(struct procs *all, pid_t root)
 		more = false;
 		for (size_t i = 0; i < all->n; i++) {
 			struct proc *p = &all->p[i];
-			if (!p->ours && p->pid != root && is_ours(all, p->parent, root))
-				p->ours = more = true;
+			if (p->top || p->pid == root)
+				continue;
+			p->top = top_of(all, p, root);
+			more = more || p->top;
 		}
 	}
 }
 
+/* Which of the children it belongs to, n = none. An orphan has lost its parents but not its session. */
+static size_t belongs_to(const struct proc *p, const pid_t *tops, size_t n)
+{
+	size_t by_session = n;
+
+	for (size_t i = 0; i < n; i++) {
+		if (p->top == tops[i])
+			return i;
+		if (p->session == tops[i])
+			by_session = i;
+	}
+	return by_session;
+}
+
 static bool is_skipped(const struct proc *p, const struct tree_skip *skip)
 {
-	return (skip->group && p->group == skip->group) || (skip->sessions && p->session == skip->session) ||
-	       p->start < skip->older;
+	return belongs_to(p, skip->spare, skip->nspare) < skip->nspare || (skip->group && p->group == skip->group) ||
+	       (skip->sessions && p->session == skip->session) || p->start < skip->older;
 }
 
 static bool is_alive(const struct proc *p)
@@ -155,7 +171,7 @@ size_t tree_signal(pid_t root, const struct tree_skip *skip, int sig)
 	mark(&all, root);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct proc *p = &all.p[i];
-		if (!p->ours || is_skipped(p, skip))
+		if (!p->top || is_skipped(p, skip))
 			continue;
 		if (sig == SIGKILL) /* also through a zombie: its group may live on */
 			kill_group(p, root);
@@ -164,6 +180,94 @@ size_t tree_signal(pid_t root, const struct tree_skip *skip, int sig)
 	}
 	free(all.p);
 	return n;
+}
+
+/* Calls use for each number in /proc/.../children. */
+static void each_child(void (*use)(void *ctx, pid_t pid), void *ctx)
+{
+	char path[64], text[8192];
+	ssize_t n;
+	pid_t pid = 0;
+
+	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	while ((n = read(fd, text, sizeof text)) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			if (text[i] >= '0' && text[i] <= '9') {
+				pid = pid * 10 + (text[i] - '0');
+			} else if (pid) {
+				use(ctx, pid);
+				pid = 0;
+			}
+		}
+	close(fd);
+}
+
+struct pid_list {
+	pid_t *pids;
+	size_t n, max;
+};
+
+static void list_pid(void *ctx, pid_t pid)
+{
+	struct pid_list *l = ctx;
+
+	if (l->n < l->max)
+		l->pids[l->n++] = pid;
+}
+
+size_t tree_children(pid_t *pids, size_t max)
+{
+	struct pid_list l = { pids, 0, max };
+
+	each_child(list_pid, &l);
+	return l.n;
+}
+
+struct killing {
+	const struct tree_skip *skip;
+	size_t n;
+};
+
+static void kill_pid(void *ctx, pid_t pid)
+{
+	struct killing *k = ctx;
+	const struct proc p = { .pid = pid, .top = pid, .session = getsid(pid) };
+
+	if (belongs_to(&p, k->skip->spare, k->skip->nspare) < k->skip->nspare)
+		return;
+	if (getpgid(pid) == pid)
+		kill(-pid, SIGKILL);
+	if (kill(pid, SIGKILL) == 0)
+		k->n++;
+}
+
+size_t tree_kill_children(const struct tree_skip *skip)
+{
+	struct killing k = { skip, 0 };
+
+	each_child(kill_pid, &k);
+	return k.n;
+}
+
+size_t tree_census(pid_t root, const pid_t *tops, size_t n, size_t *counts)
+{
+	struct procs all = { NULL, 0, 0 };
+	size_t total = 0;
+
+	memset(counts, 0, (n + 1) * sizeof *counts);
+	collect(&all);
+	mark(&all, root);
+	for (size_t i = 0; i < all.n; i++) {
+		if (!all.p[i].top)
+			continue;
+		counts[belongs_to(&all.p[i], tops, n)]++;
+		total++;
+	}
+	free(all.p);
+	return total;
 }
 
 unsigned long long tree_start_time(pid_t pid)

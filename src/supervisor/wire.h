@@ -16,7 +16,8 @@ enum wire_type {
 	WIRE_SPAWN = 1, /* loop: struct wire_spawn, then its strings; descriptors in the order of enum wire_fd */
 	WIRE_KILL,      /* loop: struct wire_grace */
 	WIRE_STOP,      /* loop: struct wire_grace; the supervisor ends everything, then itself */
-	WIRE_DONE       /* supervisor: struct wire_done, exactly once a spawn */
+	WIRE_DONE       /* supervisor: struct wire_done, exactly once a spawn; with a descriptor of the directory where
+	                 * a child that was followed ended */
 };
 
 enum wire_fd { WIRE_FD_OUT, WIRE_FD_ERR, WIRE_FD_RESULT, WIRE_FD_INPUT, WIRE_FD_CWD, WIRE_FD_COUNT };
@@ -30,6 +31,7 @@ struct wire_spawn {
 	int64_t timeout_ms;
 	int64_t grace_ms;
 	int32_t confine; /* enum confinement */
+	bool follow_cwd;
 };
 
 struct wire_grace {
@@ -41,6 +43,7 @@ struct wire_done {
 	int32_t status;               /* as wait(2) gives it */
 	bool timed_out;
 	bool killed;
+	bool crowded; /* ended because there were too many processes */
 	int64_t duration_ms;
 };
 

@@ -34,7 +34,10 @@ static int plan(struct call *c, struct tool_result *now, struct error *e)
 		now->invalid = true;
 		return 0;
 	}
-	c->spec.cwd_fd = roots_first(c->t->roots);
+	c->spec.cwd_fd = shell_cwd_open(c->t, now);
+	if (c->spec.cwd_fd < 0)
+		return 0;
+	c->spec.follow_cwd = true;
 	c->spec.envp = c->t->bash_env;
 	c->spec.keep_head = KEEP_BYTES;
 	c->spec.keep_tail = KEEP_BYTES;
@@ -53,7 +56,12 @@ static void failure_text(const struct call *c, const struct child_result *res, c
 {
 	int64_t s = c->spec.timeout_ms / 1000;
 
-	if (res->killed)
+	if (res->too_many)
+		snprintf(out, n,
+		         "The command was ended with all its processes: there were more than %d "
+		         "(sandbox.max_processes)\n",
+		         res->too_many);
+	else if (res->killed)
 		snprintf(out, n, "[Request interrupted by user for tool use]\n");
 	else if (res->timed_out && s >= 60)
 		snprintf(out, n, "Command timed out after %lldm %llds\n", (long long)(s / 60), (long long)(s % 60));
@@ -106,7 +114,7 @@ static void finish(struct call *c, struct child_result *res, struct tool_result 
 		result_child_failed(c, res, out);
 		return;
 	}
-	bool clean = res->exited && !res->timed_out && !res->killed;
+	bool clean = res->exited && !res->timed_out && !res->killed && !res->too_many;
 	if (clean)
 		meaning = shell_status_meaning(c->in.v[P_COMMAND].s, res->status);
 	bool failed = !clean || (res->status != 0 && !meaning);
@@ -116,15 +124,19 @@ static void finish(struct call *c, struct child_result *res, struct tool_result 
 		snprintf(prefix, sizeof prefix, "(Bash completed with no output)");
 	result_output(c, out, prefix, &res->out, failed ? MAX_FAILED_CHARS : MAX_CHARS, failed);
 	structured(c, res, meaning, strlen(prefix), out);
+	if (!shell_cwd_take(c->t, &res->cwd_fd))
+		result_append_line(c->t, out, "Shell cwd was reset to %s", c->t->bash_cwd);
 	out->cancels_siblings = failed;
 }
 
 const struct tool_row tool_bash = {
 	.name = "Bash",
-	.description =
-	        "Runs a bash command in the workspace directory. Each call is a new shell without a terminal; stdin is "
-	        "empty, so use flags that answer prompts (-y). stdout and stderr come together. Use Read, Edit, Write, "
-	        "Grep and Glob for files instead of cat, sed and find.",
+	.description = "Runs a bash command. Each call is a new shell without a terminal that begins where the last "
+	               "one ended (cd "
+	               "outside the working directories does not last); stdin is empty, so use flags that answer "
+	               "prompts (-y). "
+	               "stdout and stderr come together. Use Read, Edit, Write, "
+	               "Grep and Glob for files instead of cat, sed and find.",
 	.program = "bash",
 	.params = params,
 	.max_result_chars = MAX_CHARS,

@@ -118,6 +118,8 @@ struct toolbox {
 	char **offered, **withheld;
 	const char **bash_env; /* child_env and the defaults for programs that would ask; strings not owned */
 	struct call *calls;
+	char bash_cwd[4096]; /* real path of where the next Bash call begins; never empty */
+	int bash_cwd_fd;     /* the same, -1 = the workspace */
 };
 
 struct call {
@@ -146,6 +148,16 @@ const struct tool_row *toolbox_row(const struct toolbox *t, const char *name);
 int offer_tools(struct toolbox *t, struct error *e);
 bool tool_asked_for(const struct toolbox *t, const struct tool_row *row);
 
+/* ---- the shell's directory ---- */
+
+void shell_cwd_init(struct toolbox *t);
+void shell_cwd_release(struct toolbox *t);
+/* The directory to start a shell in, the toolbox's descriptor. -1: it is not where it was, *now says so. */
+int shell_cwd_open(struct toolbox *t, struct tool_result *now);
+/* Takes over where a shell ended (*fd is -1 then if it was kept; -1 before = not known, nothing changes).
+ * False: that is outside the working dirs or gone, the next shell begins in the workspace. */
+bool shell_cwd_take(struct toolbox *t, int *fd);
+
 /* printf into the argument vector. -1: no memory. */
 int call_arg(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Opens the directory `path` (NULL = workspace) as the call's cwd. 0; -1 with *now filled. A regular file is taken too
@@ -173,6 +185,9 @@ void result_output(struct call *c, struct tool_result *out, const char *prefix, 
                    bool is_error);
 /* The same for text that is all there. */
 void result_budget(struct call *c, struct tool_result *out, const char *text, size_t n, size_t limit, bool is_error);
+/* A last line of the program's own behind what the result has. */
+void result_append_line(struct toolbox *t, struct tool_result *out, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
 /* Takes a JSON object (masked) as the structured result. */
 void result_structured(struct toolbox *t, struct tool_result *out, struct buf *json);
 /* spawn.spill_open of a call. */

@@ -95,6 +95,34 @@ void result_textf(struct toolbox *t, struct tool_result *out, bool is_error, con
 	va_end(ap);
 }
 
+void result_append_line(struct toolbox *t, struct tool_result *out, const char *fmt, ...)
+{
+	struct buf b = BUF_INIT(RESULT_MAX);
+	struct buf line = BUF_INIT(16 * 1024);
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (!out->text || !text) { /* without memory the result stays as it is */
+		free(text);
+		return;
+	}
+	buf_add(&b, out->text, out->text_len);
+	if (out->text_len > 0 && out->text[out->text_len - 1] != '\n')
+		buf_addc(&b, '\n');
+	add_clean(&line, text, strlen(text));
+	mask(t, &line);
+	buf_add(&b, line.data, line.len);
+	if (!b.failed && !line.failed)
+		take_text(out, &b, out->is_error);
+	buf_release(&b);
+	buf_release(&line);
+	free(text);
+}
+
 void result_use_error(struct toolbox *t, struct tool_result *out, const char *fmt, ...)
 {
 	va_list ap;
@@ -369,6 +397,9 @@ bool result_child_failed(struct call *c, const struct child_result *res, struct 
 {
 	if (res->error)
 		result_textf(c->t, out, true, "%s could not be run: %s", c->row->name, res->error);
+	else if (res->too_many)
+		result_textf(c->t, out, true, "%s was ended: there were more than %d processes (sandbox.max_processes)",
+		             c->row->name, res->too_many);
 	else if (res->killed)
 		result_textf(c->t, out, true, "[Request interrupted by user for tool use]");
 	else if (res->timed_out)

@@ -303,6 +303,7 @@ struct toolbox *toolbox_open(const struct toolbox_config *cfg, struct reactor *r
 	t->cfg = *cfg;
 	t->reactor = r;
 	t->supervisor = s;
+	shell_cwd_init(t);
 	if (make_rows(t, e) == 0 && open_roots(t, e) == 0 && offer_tools(t, e) == 0)
 		return t;
 	toolbox_free(t);
@@ -330,6 +331,7 @@ void toolbox_free(struct toolbox *t)
 	free(t->rows);
 	free(t->bash_env);
 	free(t->json);
+	shell_cwd_release(t);
 	read_state_release(&t->state);
 	roots_free(t->roots);
 	free(t);

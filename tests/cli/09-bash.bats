@@ -103,14 +103,6 @@ err"
 	[ -z "$(ls -A "$T/tmp")" ]
 }
 
-@test "each call starts in the workspace with the environment of the first" {
-	mkdir sub
-	serve "$(script "$(bash_call 'cd sub && export FOO=1')" "$(bash_call 'pwd; echo "foo=$FOO"')" "$(say end)")"
-	q -p go --allowedTools Bash
-	exits 0
-	is "$(result_text 3 | head -n 2 | tr '\n' ' ')" "$PWD foo= "
-}
-
 @test "endless output is bounded while it is read" {
 	one_call "$(call Bash '{"command":"yes 0123456789","timeout":1500}')" --allowedTools Bash --set tools.max_spill=1MiB
 	exits 0

@@ -211,15 +211,15 @@ static void git_editors_fail(void **state)
 {
 	struct tool_world *w = *state;
 
-	bash(w, "git init -q r && cd r && git config user.email a@example.invalid && git config user.name a && for i "
+	bash(w, "(git init -q r && cd r && git config user.email a@example.invalid && git config user.name a && for i "
 	        "in 1 2 3; do "
-	        "echo $i >f; git add f; git commit -qm $i; done");
+	        "echo $i >f; git add f; git commit -qm $i; done)");
 	assert_false(w->result.is_error);
-	bash(w, "cd r && echo x >>f && git add f && git commit");
+	bash(w, "(cd r && echo x >>f && git add f && git commit)");
 	assert_true(w->result.is_error);
-	bash(w, "cd r && git reset -q --hard && git rebase -i HEAD~2");
+	bash(w, "(cd r && git reset -q --hard && git rebase -i HEAD~2)");
 	assert_true(w->result.is_error);
-	assert_string_equal(bash(w, "cd r && git log --format=%s"), "3\n2\n1\n");
+	assert_string_equal(bash(w, "(cd r && git log --format=%s)"), "3\n2\n1\n");
 }
 
 static void a_long_command_is_refused(void **state)
