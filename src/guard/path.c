@@ -11,6 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "guard/protected.h"
+
 #define PATH_CAP  4096
 #define MAX_LINKS 40
 
@@ -47,61 +49,13 @@ struct walk {
 	enum path_verdict why;
 };
 
-/* Names that other programs execute or obey without being asked. Directories protect all beneath them. */
-static const char *const protected_names[] = {
-	".git",
-	".config/git",
-	".vscode",
-	".idea",
-	".husky",
-	".cargo",
-	".devcontainer",
-	".yarn",
-	".mvn",
-	".claude",
-	".gitconfig",
-	".gitmodules",
-	".bashrc",
-	".bash_profile",
-	".bash_login",
-	".bash_logout",
-	".profile",
-	".zshrc",
-	".zshenv",
-	".zprofile",
-	".envrc",
-	".npmrc",
-	".yarnrc",
-	".yarnrc.yml",
-	".pnp.cjs",
-	".pnp.loader.mjs",
-	".bazelrc",
-	".pre-commit-config.yaml",
-	"lefthook.yml",
-	"lefthook.yaml",
-	".lefthook.yml",
-	".lefthook.yaml",
-	".ripgreprc",
-	".mcp.json",
-	".claude.json",
-	".devcontainer.json",
-	"gradle-wrapper.properties",
-	"maven-wrapper.properties",
-};
-
 /* Is there a protected name in the resolved path `dir` or is `name` one? */
 static bool is_protected(const char *dir, const char *name)
 {
 	char path[PATH_CAP + 300];
 
-	snprintf(path, sizeof path, "/%s/%s/", dir, name);
-	for (size_t i = 0; i < sizeof protected_names / sizeof protected_names[0]; i++) {
-		char want[64];
-		snprintf(want, sizeof want, "/%s/", protected_names[i]);
-		if (strstr(path, want))
-			return true;
-	}
-	return false;
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	return path_is_protected(path + (path[0] == '/'));
 }
 
 static int fail(struct walk *w, enum path_verdict why)

@@ -18,6 +18,7 @@ struct permission_config {
 	const char *const *allow, *const *ask, *const *deny; /* rules as written */
 	const char *workspace;        /* real path: first working directory, anchor of relative patterns */
 	const char *const *add_dirs;  /* further working directories, real paths */
+	const char *const *spelled;   /* the user's names of the workspace and each added directory; NULL = the same */
 	const char *const *read_dirs; /* readable without asking, nothing more (the run directory) */
 	const char *home;             /* "~"; NULL: not known */
 	const char *const *tools;     /* names of all tools there are: another name in a rule is warned of */
@@ -56,12 +57,18 @@ struct permission_verdict {
 	enum permit permit;
 	const char *reason_type; /* static: "rule", "mode", "path", "safetyCheck", "command" */
 	bool explicit_allow;     /* an allow rule named it: a path outside the working directories may be read */
+	char *path; /* of an allowed path: what it led to when it was judged, without links; owned, or NULL */
 	char *why;               /* one line for people and the model; owned, may be NULL without memory */
 };
 void permission_verdict_release(struct permission_verdict *v);
 
 /* Judges one call. Fails closed: without memory the verdict is PERMIT_DENY. */
 void permissions_judge(const struct permissions *p, const struct permission_call *call, struct permission_verdict *v);
+
+/* Must a search leave the file out, because a rule forbids to read it, or asks first? path: absolute, without links. */
+bool permissions_hide(const struct permissions *p, const char *path);
+/* Is there any rule for which permissions_hide may be true? */
+bool permissions_hide_any(const struct permissions *p);
 
 /* Before any call, for the list of tools that the model is shown. */
 enum permission_standing {
@@ -73,5 +80,7 @@ enum permission_standing permissions_standing(const struct permissions *p, const
                                               enum permission_subject subject);
 
 const char *permission_mode_name(enum permission_mode mode);
+/* "manual" is another name of "default". False: there is no such mode. */
+bool permission_mode_find(const char *name, enum permission_mode *mode);
 
 #endif
