@@ -43,13 +43,13 @@ _quern()
 		:
 		return ;;
 	--tools)
-		mapfile -t COMPREPLY < <(compgen -W 'Read Write Edit Glob Grep Bash' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'Read Write Edit Glob Grep Bash TodoWrite' -- "$cur")
 		return ;;
 	--allowedTools | --allowed-tools)
-		mapfile -t COMPREPLY < <(compgen -W 'Read Write Edit Glob Grep Bash' -- "$cur")
+		:
 		return ;;
 	--disallowedTools | --disallowed-tools)
-		mapfile -t COMPREPLY < <(compgen -W 'Read Write Edit Glob Grep Bash' -- "$cur")
+		:
 		return ;;
 	--permission-mode)
 		mapfile -t COMPREPLY < <(compgen -W 'default acceptEdits bypassPermissions' -- "$cur")

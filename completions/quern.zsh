@@ -21,11 +21,11 @@ _arguments \
 	'--token-budget=[most tokens of all requests together (500k, 5M)]:N:' \
 	'--max-budget-usd=[most dollars to spend (2.50)]:X:' \
 	'--wall-time=[longest time the run may take (90s, 15m, 2h); 0 = no limit]:DURATION:' \
-	'--tools=[the tools offered to the model]:LIST:(Read Write Edit Glob Grep Bash)' \
-	'--allowedTools=[tools that may run]:RULES:(Read Write Edit Glob Grep Bash)' \
-	'--allowed-tools=[tools that may run]:RULES:(Read Write Edit Glob Grep Bash)' \
-	'--disallowedTools=[tools that may not run; wins over allow]:RULES:(Read Write Edit Glob Grep Bash)' \
-	'--disallowed-tools=[tools that may not run; wins over allow]:RULES:(Read Write Edit Glob Grep Bash)' \
+	'--tools=[the tools offered to the model]:LIST:(Read Write Edit Glob Grep Bash TodoWrite)' \
+	'--allowedTools=[tools that may run]:RULES:' \
+	'--allowed-tools=[tools that may run]:RULES:' \
+	'--disallowedTools=[tools that may not run; wins over allow]:RULES:' \
+	'--disallowed-tools=[tools that may not run; wins over allow]:RULES:' \
 	'--permission-mode=[what runs without a rule\: reading, edits too, or everything]:MODE:(default acceptEdits bypassPermissions)' \
 	'--dangerously-skip-permissions[the mode bypassPermissions]' \
 	'-o[events as they come, the result alone, or the answer'\''s text]:FORMAT:(stream-json json text)' \

@@ -28,6 +28,16 @@ struct job_pair {
 	const char *name, *value;
 };
 
+/* A tool that the job brings along: a command that gets the call's input on stdin. */
+struct job_tool {
+	const char *name, *description;
+	const char *const *command; /* at least one word, NULL terminated */
+	const char *input_schema;   /* a JSON Schema as JSON text, NULL = takes no parameters */
+	bool read_only, network;
+	int64_t timeout_ms;
+	const char *const *env; /* names of the variables it gets beside the ones every program needs; NULL = all */
+};
+
 struct job {
 	struct arena arena;
 	enum job_action action;
@@ -64,6 +74,8 @@ struct job {
 	const char *tool_executor; /* "streaming", "batch" */
 	int64_t tool_concurrency, tool_max_spill;
 	int64_t max_processes;
+	struct job_tool *external;
+	size_t nexternal;
 	const char *const *env_keep;
 	const char *permission_mode; /* "default", "acceptEdits", "bypassPermissions" */
 	const char *const *allow, *const *deny;

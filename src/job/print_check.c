@@ -66,6 +66,62 @@ static void map_field(const struct job *job, const struct job_key *k, struct buf
 		map(k, job->headers, job->nheaders, out);
 }
 
+static void tool_value(const struct job_tool *tool, const struct job_key *k, struct json_out *o)
+{
+	const char *at = (const char *)tool + k->at;
+	struct buf number = BUF_INIT(64);
+	const char *const *list_at = NULL;
+
+	switch (k->type) {
+	case KEY_BOOL:
+		jo_kbool(o, k->path, *(const bool *)at);
+		break;
+	case KEY_LIST:
+		list_at = *(const char *const *const *)(const void *)at;
+		jo_key(o, k->path);
+		jo_array(o);
+		for (; list_at && *list_at; list_at++)
+			jo_str(o, *list_at);
+		jo_end(o);
+		break;
+	case KEY_DURATION:
+		value_print(k, *(const int64_t *)(const void *)at, &number);
+		jo_kstr(o, k->path, buf_str(&number));
+		break;
+	case KEY_JSON:
+		jo_key(o, k->path);
+		at = *(const char *const *)(const void *)at;
+		jo_raw(o, at, strlen(at));
+		break;
+	default:
+		jo_kstr(o, k->path, *(const char *const *)(const void *)at);
+		break;
+	}
+	buf_release(&number);
+}
+
+static bool tool_has(const struct job_tool *tool, const struct job_key *k)
+{
+	return k->type == KEY_BOOL || k->type == KEY_DURATION ||
+	       *(const void *const *)(const void *)((const char *)tool + k->at) != NULL;
+}
+
+static void tools(const struct job *job, struct buf *out)
+{
+	struct json_out o;
+
+	json_out_init(&o, out);
+	jo_array(&o);
+	for (size_t i = 0; i < job->nexternal; i++) {
+		jo_object(&o);
+		for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++)
+			if (tool_has(&job->external[i], k))
+				tool_value(&job->external[i], k, &o);
+		jo_end(&o);
+	}
+	jo_end(&o);
+}
+
 static const char *text_of(const struct job *job, const struct job_key *k)
 {
 	if (k->flags & KF_INDEX) {
@@ -107,6 +163,9 @@ static void value(const struct job *job, const struct job_key *k, struct buf *ou
 		break;
 	case KEY_JSON:
 		buf_adds(out, text_of(job, k));
+		break;
+	case KEY_TOOLS:
+		tools(job, out);
 		break;
 	case KEY_STRING:
 	case KEY_ENUM:

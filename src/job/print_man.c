@@ -114,12 +114,24 @@ void job_print_man(struct buf *out)
 	}
 }
 
+static void tool_members(const char *const types[KEY_TYPES], struct buf *out)
+{
+	buf_adds(out, "Each has:\n.Bl -tag -width Ds -compact\n");
+	for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++) {
+		buf_addf(out, ".It Cm %s : Ar %s\n", k->path, types[k->type]);
+		text_of(k, out);
+		facts(k, false, out);
+	}
+	buf_adds(out, ".El\n");
+}
+
 void job_print_man_keys(struct buf *out)
 {
 	static const char *const types[KEY_TYPES] = {
-		[KEY_STRING] = "text", [KEY_INT] = "number",        [KEY_TOKENS] = "tokens", [KEY_BYTES] = "size",
-		[KEY_USD] = "dollars", [KEY_DURATION] = "duration", [KEY_BOOL] = "boolean",  [KEY_ENUM] = "word",
-		[KEY_LIST] = "list",   [KEY_MAP] = "map",           [KEY_JSON] = "object",
+		[KEY_STRING] = "text",  [KEY_INT] = "number",  [KEY_TOKENS] = "tokens",
+		[KEY_BYTES] = "size",   [KEY_USD] = "dollars", [KEY_DURATION] = "duration",
+		[KEY_BOOL] = "boolean", [KEY_ENUM] = "word",   [KEY_LIST] = "list",
+		[KEY_MAP] = "map",      [KEY_JSON] = "object", [KEY_TOOLS] = "list of maps",
 	};
 
 	buf_adds(out, ".Bl -tag -width Ds\n");
@@ -129,6 +141,8 @@ void job_print_man_keys(struct buf *out)
 		buf_addf(out, ".It Cm %s : Ar %s\n", k->path, types[k->type]);
 		text_of(k, out);
 		facts(k, false, out);
+		if (k->type == KEY_TOOLS)
+			tool_members(types, out);
 	}
 	buf_adds(out, ".El\n");
 }

@@ -72,6 +72,29 @@ static void map(struct json_out *o)
 	jo_end(o);
 }
 
+static void property(struct json_out *o, const struct job_key *k);
+
+static void tools(struct json_out *o)
+{
+	jo_kstr(o, "type", "array");
+	jo_key(o, "items");
+	jo_object(o);
+	jo_kstr(o, "type", "object");
+	jo_kbool(o, "additionalProperties", false);
+	jo_key(o, "properties");
+	jo_object(o);
+	for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++)
+		property(o, k);
+	jo_end(o);
+	jo_key(o, "required");
+	jo_array(o);
+	for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++)
+		if (k->flags & KF_REQUIRED)
+			jo_str(o, k->path);
+	jo_end(o);
+	jo_end(o);
+}
+
 static void type_of(struct json_out *o, const struct job_key *k)
 {
 	switch (k->type) {
@@ -101,6 +124,9 @@ static void type_of(struct json_out *o, const struct job_key *k)
 		break;
 	case KEY_JSON:
 		jo_kstr(o, "type", "object");
+		break;
+	case KEY_TOOLS:
+		tools(o);
 		break;
 	default:
 		jo_kstr(o, "type", "string");

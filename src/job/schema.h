@@ -24,6 +24,7 @@ enum key_type {
 	KEY_LIST,     /* strings, all of choices if there are any */
 	KEY_MAP,      /* name to string */
 	KEY_JSON,     /* an object, kept as JSON text */
+	KEY_TOOLS,    /* tools of the job's own: a list of maps whose members are job_tool_keys */
 	KEY_TYPES
 };
 
@@ -57,7 +58,9 @@ enum key_flags {
 	KF_INDEX = 2,    /* enum: the field is a C enum that counts the choices from 1 */
 	KF_WHOLE = 4,    /* list option: each use is one item, never split at commas or spaces */
 	KF_NOT_KEPT = 8, /* checked, but there is no field */
-	KF_HIDE = 16     /* values may be secret: --check shows the names alone */
+	KF_HIDE = 16,    /* values may be secret: --check shows the names alone */
+	KF_REPEATS = 32, /* list: the same item may come twice */
+	KF_REQUIRED = 64 /* member of a tool: must be there */
 };
 
 struct job_key {
@@ -87,6 +90,10 @@ struct job_key {
 extern const struct job_key job_keys[];
 extern const size_t job_key_count;
 #define JOB_KEYS_MAX 80
+
+/* Members of one of tools.external; `path` is the member's name, `at` an offset in struct job_tool. */
+extern const struct job_key job_tool_keys[];
+extern const size_t job_tool_key_count;
 
 struct job_section {
 	const char *name;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/json_out.h"
-#include "base/utf8.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 #include "job/value.h"
 
 #define PATH_MAX_TEXT 160
@@ -19,8 +19,9 @@ struct slot {
 	struct setter *s;
 	const struct job_key *k;
 	const struct origin *o;
-	struct job *into;
-	bool fresh; /* the first value from this source: a list starts anew */
+	void *into;       /* the struct that the row's offset is in */
+	const char *path; /* of a member of a tool, NULL = the row's */
+	bool fresh;       /* the first value from this source: a list starts anew */
 };
 
 void setter_init(struct setter *s, struct job *job, struct job_errors *errs)
@@ -83,7 +84,9 @@ static int fail_row(const struct slot *t, const struct yaml_node *at, const char
 	va_start(ap, fmt);
 	vsnprintf(e.msg, sizeof e.msg, fmt, ap);
 	va_end(ap);
-	return setter_fail(t->s, t->o, at, t->k->path, "%s", e.msg);
+	if (t->path && t->o->source != SOURCE_FILE)
+		return setter_fail(t->s, t->o, at, NULL, "%s: %s", t->path, e.msg);
+	return setter_fail(t->s, t->o, at, t->path ? t->path : t->k->path, "%s", e.msg);
 }
 
 static int fail_memory(const struct slot *t)
@@ -245,7 +248,7 @@ static int set_list(const struct slot *t, const struct yaml_node *v)
 			rc = -1;
 			continue;
 		}
-		if (in_list(list, n, i->text))
+		if (!(t->k->flags & KF_REPEATS) && in_list(list, n, i->text))
 			continue; /* naming a thing twice means it once */
 		list[n] = arena_strndup(a, i->text, i->len);
 		if (!list[n])
@@ -361,17 +364,30 @@ static int set_json(const struct slot *t, const struct yaml_node *v)
 	return 0;
 }
 
+static int set_tools(const struct slot *t, const struct yaml_node *v)
+{
+	return setter_tools(t->s, t->into, v, t->o);
+}
+
 static int (*const setters[KEY_TYPES])(const struct slot *, const struct yaml_node *) = {
 	[KEY_STRING] = set_string,   [KEY_INT] = set_number, [KEY_TOKENS] = set_number, [KEY_BYTES] = set_number,
 	[KEY_DURATION] = set_number, [KEY_USD] = set_number, [KEY_BOOL] = set_bool,     [KEY_ENUM] = set_enum,
-	[KEY_LIST] = set_list,       [KEY_MAP] = set_map,    [KEY_JSON] = set_json,
+	[KEY_LIST] = set_list,       [KEY_MAP] = set_map,    [KEY_JSON] = set_json,     [KEY_TOOLS] = set_tools,
 };
+
+int setter_member(struct setter *s, const struct job_key *k, const char *path, struct job_tool *into,
+                  const struct yaml_node *v, const struct origin *o)
+{
+	struct slot t = { .s = s, .k = k, .o = o, .into = into, .path = path, .fresh = true };
+
+	return setters[k->type](&t, v);
+}
 
 int setter_value(struct setter *s, const struct job_key *k, const struct yaml_node *v, const struct origin *o)
 {
 	unsigned char *level = &s->level[schema_index(k)];
 	bool weaker = *level > o->source;
-	struct slot t = { s, k, o, s->job, *level < o->source };
+	struct slot t = { .s = s, .k = k, .o = o, .into = s->job, .fresh = *level < o->source };
 
 	/* Maps merge, so they always go to the job. */
 	if (weaker && k->type != KEY_MAP)

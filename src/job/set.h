@@ -33,6 +33,14 @@ int setter_value(struct setter *s, const struct job_key *k, const struct yaml_no
 /* One value as a plain text: strings verbatim, lists cut at commas and spaces outside parentheses. */
 int setter_text(struct setter *s, const struct job_key *k, const char *text, const struct origin *o);
 
+/* One member of a tool: `k` is a row of job_tool_keys, `path` its whole name for errors. */
+int setter_member(struct setter *s, const struct job_key *k, const char *path, struct job_tool *into,
+                  const struct yaml_node *v, const struct origin *o);
+/* external.c: the value of tools.external, for the setter. */
+int setter_tools(struct setter *s, struct job *into, const struct yaml_node *v, const struct origin *o);
+/* external.c: rules name tools that there are. */
+void setter_check_rules(struct setter *s);
+
 /* One error line: "label:line:col: " for files, "label: " else, then path and ": " if there is a path. Returns -1. */
 int setter_fail(struct setter *s, const struct origin *o, const struct yaml_node *at, const char *path, const char *fmt,
                 ...) __attribute__((format(printf, 5, 6)));

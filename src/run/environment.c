@@ -143,3 +143,38 @@ int world_child_env(struct world *w, const char *tmpdir, struct error *e)
 	w->child_env = v;
 	return 0;
 }
+
+static bool tool_names(const struct job *job, const char *name, size_t n)
+{
+	for (size_t i = 0; i < job->nexternal; i++)
+		if (listed(job->external[i].env, name, n))
+			return true;
+	return false;
+}
+
+static bool child_has(const struct world *w, const char *name, size_t n)
+{
+	for (const char *const *v = w->child_env; *v; v++)
+		if (name_len(*v) == n && !strncmp(*v, name, n))
+			return true;
+	return false;
+}
+
+const char *const *world_named_env(struct world *w)
+{
+	size_t count = 0, n = 0;
+
+	while (w->envp[count])
+		count++;
+	const char **v = arena_alloc(&w->arena, (count + 1) * sizeof *v);
+	for (size_t i = 0; i < count && v; i++) {
+		size_t len = name_len(w->envp[i]);
+		if (!tool_names(w->job, w->envp[i], len) || ours(w->job, w->envp[i], len) ||
+		    child_has(w, w->envp[i], len))
+			continue;
+		v[n] = arena_strdup(&w->arena, w->envp[i]);
+		if (!v[n++])
+			return NULL;
+	}
+	return v;
+}

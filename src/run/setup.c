@@ -162,6 +162,8 @@ static int make_tools(struct world *w, struct error *e)
 	struct toolbox_config cfg = {
 		.names = job->tools,
 		.names_explicit = job->tools_explicit,
+		.external = job->external,
+		.nexternal = job->nexternal,
 		.workspace = w->workspace,
 		.add_dirs = w->add_dirs,
 		.spelled = w->spelled,
@@ -170,13 +172,14 @@ static int make_tools(struct world *w, struct error *e)
 		.allow = job->allow,
 		.deny = job->deny,
 		.child_env = w->child_env,
+		.named_env = world_named_env(w),
 		.max_spill = (size_t)job->tool_max_spill,
 		.run_dir = w->run_dir,
 		.mask = world_mask,
 		.ctx = w,
 	};
 
-	if (!cfg.skip_files)
+	if (!cfg.skip_files || !cfg.named_env)
 		return error_nomem(e);
 	w->supervisor = supervisor_start(&sup, w->reactor, e);
 	if (!w->supervisor)

@@ -96,6 +96,8 @@ void world_wipe_key(struct world *w);
 
 /* ---- environment.c: what tools inherit ---- */
 int world_child_env(struct world *w, const char *tmpdir, struct error *e);
+/* What child_env does not have and an external tool names, all the same not the keys. In the arena; NULL: no memory. */
+const char *const *world_named_env(struct world *w);
 bool world_env_kept(const struct job *job, const char *name, size_t n);             /* does tools.env_keep name it? */
 const char *world_assignment(struct world *w, const char *name, const char *value); /* in the arena; NULL: no memory */
 

@@ -167,6 +167,25 @@ int input_parse(const char *tool, const struct tool_param *params, const char *j
 	return -1;
 }
 
+int input_check(const char *tool, const struct json_schema *schema, const char *json, struct buf *text, struct buf *why)
+{
+	struct json doc = JSON_INIT;
+	struct error e = ERROR_INIT;
+	struct buf problems = BUF_INIT(64 * 1024);
+	bool ok = false;
+
+	if (json_parse(&doc, json, strlen(json), JSON_UNIQUE | JSON_REPAIR | JSON_BORROW, &e) < 0)
+		buf_adds(&problems, e.msg);
+	else if (json_schema_check(schema, &doc, json_root(&doc), "input", &problems))
+		ok = buf_add(text, doc.text, doc.len) == 0;
+	if (!ok)
+		buf_addf(why, "InputValidationError: %s: %s", tool,
+		         problems.len ? buf_str(&problems) : "out of memory");
+	json_release(&doc);
+	buf_release(&problems);
+	return ok ? 0 : -1;
+}
+
 void input_release(struct tool_input *in)
 {
 	for (size_t i = 0; i < INPUT_MAX; i++)

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/json_out.h"
+#include "base/json_schema.h"
 #include "guard/path.h"
 #include "tool/tool.h"
 
@@ -48,6 +49,9 @@ struct tool_input {
 /* Checks the JSON text of an input. 0, or -1 with the complaint (for the model, without wrapping) in *why. */
 int input_parse(const char *tool, const struct tool_param *params, const char *json, struct tool_input *in,
                 struct buf *why);
+/* The same by a JSON Schema; *text gets the input, repaired where it is no valid text. */
+int input_check(const char *tool, const struct json_schema *schema, const char *json, struct buf *text,
+                struct buf *why);
 void input_release(struct tool_input *in);
 /* Writes the JSON Schema of the table. */
 void input_schema(const struct tool_param *params, struct json_out *o);
@@ -61,18 +65,21 @@ struct tool_row {
 	const char *description;
 	const char *program; /* looked up in the tools' PATH; without it the tool is withheld; NULL = none */
 	const struct tool_param *params;
-	const char *schema;      /* JSON Schema of the input, in place of params; NULL = params */
-	bool read_only;          /* changes nothing outside, so it needs no permission */
-	bool serial;             /* read-only, and still never beside another call */
-	bool edits;              /* acceptEdits allows it */
-	size_t max_result_chars; /* 0 = limits itself */
-	/* Fills c->spec. 1: start it, 0: *now is the result, -1: *e. */
+	const char *schema;              /* JSON Schema of the input, in place of params; NULL = params */
+	const struct json_schema *check; /* what toolbox_open made of schema */
+	const struct job_tool *external; /* NULL = built in */
+	const char *const *envp;         /* external: its environment; NULL = as Bash */
+	bool read_only;                  /* changes nothing outside, so it needs no permission */
+	bool serial;                     /* read-only, and still never beside another call */
+	bool edits;                      /* acceptEdits allows it */
+	size_t max_result_chars;         /* 0 = limits itself */
+	/* Fills c->spec. 1: start it, 0: *now is the result (also of a tool that needs no child), -1: *e. */
 	int (*plan)(struct call *c, struct tool_result *now, struct error *e);
 	void (*finish)(struct call *c, struct child_result *res, struct tool_result *out);
 };
 
 extern const struct tool_row *const tool_table[]; /* NULL terminated */
-extern const struct tool_row tool_read, tool_write, tool_edit, tool_glob, tool_grep, tool_bash;
+extern const struct tool_row tool_read, tool_write, tool_edit, tool_glob, tool_grep, tool_bash, tool_todo;
 const struct tool_row *tool_find(const char *name); /* of the table alone */
 
 /* ---- permission ---- */
@@ -106,6 +113,14 @@ void read_state_release(struct read_state *s);
 
 /* ---- toolbox and call ---- */
 
+/* A row that this run needed work for: a schema to compile, an environment to choose. */
+struct made_row {
+	struct tool_row row;
+	struct json_schema *schema;
+	const char **envp; /* strings not owned */
+	struct made_row *next;
+};
+
 struct toolbox {
 	struct toolbox_config cfg;
 	struct reactor *reactor;
@@ -113,6 +128,8 @@ struct toolbox {
 	struct roots *roots;
 	const char *run_dir;          /* once something was spilled; a read-only root from then on */
 	const struct tool_row **rows; /* what there is in this run: the table's and the job's own; NULL terminated */
+	struct made_row *made;        /* those of them that are not the table's as they stand */
+	char *todos;                  /* the list as the model wrote it last, a JSON array; NULL = none yet */
 	struct read_state state;
 	char *json;
 	char **offered, **withheld;
@@ -127,6 +144,7 @@ struct call {
 	const struct tool_row *row;
 	char *id;
 	struct tool_input in;
+	struct buf input; /* of a tool with a schema of its own: the input's text */
 	struct spawn spec;
 	struct buf frame; /* input of a child call */
 	char **argv;      /* owned strings, NULL terminated */
@@ -142,6 +160,13 @@ struct call {
 	struct call *next;
 };
 
+/* rows.c: the rows of this run, and lists of names with room for each of them. -1 with *e: exit 2. */
+int rows_make(struct toolbox *t, struct error *e);
+void rows_release(struct toolbox *t);
+/* The row of one of the job's own tools. */
+struct tool_row external_row(const struct job_tool *tool);
+/* The environment of one that names its variables; strings are those of the configuration. NULL: no memory. */
+const char **external_env(const struct toolbox_config *cfg, const struct job_tool *tool);
 /* The tools of this run by name, NULL if there is none. */
 const struct tool_row *toolbox_row(const struct toolbox *t, const char *name);
 /* Fills offered, withheld, json and bash_env from the configuration. -1 with *e: exit 2. */
@@ -184,6 +209,8 @@ void result_path(struct toolbox *t, struct tool_result *out, enum path_verdict w
 void result_output(struct call *c, struct tool_result *out, const char *prefix, const struct output *o, size_t limit,
                    bool is_error);
 /* The same for text that is all there. */
+/* What fits into `limit` bytes of the output, head and tail, cleaned and masked; nothing is stored. */
+void result_excerpt(struct toolbox *t, struct buf *out, const struct output *o, size_t limit);
 void result_budget(struct call *c, struct tool_result *out, const char *text, size_t n, size_t limit, bool is_error);
 /* A last line of the program's own behind what the result has. */
 void result_append_line(struct toolbox *t, struct tool_result *out, const char *fmt, ...)

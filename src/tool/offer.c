@@ -8,11 +8,11 @@
 
 #include "tool/internal.h"
 
-#define TOOLS_JSON_MAX ((size_t)64 * 1024)
+#define TOOLS_JSON_MAX ((size_t)4 << 20)
 
 bool tool_asked_for(const struct toolbox *t, const struct tool_row *row)
 {
-	if (!t->cfg.names)
+	if (!t->cfg.names || row->external)
 		return true;
 	for (const char *const *n = t->cfg.names; *n; n++)
 		if (strcmp(*n, row->name) == 0)
@@ -30,13 +30,18 @@ static const char *env_value(const char *const *env, const char *name)
 	return NULL;
 }
 
-/* Is there an executable of that name in the tools' PATH? */
+/* Is there an executable of that name in the tools' PATH, or at that path in the workspace? */
 static bool program_found(const struct toolbox_config *cfg, const char *program)
 {
 	const char *path = env_value(cfg->child_env, "PATH");
 	char full[4096];
 	struct stat st;
 
+	if (strchr(program, '/')) {
+		bool absolute = *program == '/';
+		snprintf(full, sizeof full, "%s%s%s", absolute ? "" : cfg->workspace, absolute ? "" : "/", program);
+		return access(full, X_OK) == 0 && stat(full, &st) == 0 && S_ISREG(st.st_mode);
+	}
 	if (!path)
 		path = "/usr/local/bin:/usr/bin:/bin";
 	for (;;) {
@@ -79,9 +84,20 @@ static int place_tool(struct toolbox *t, const struct tool_row *row, struct erro
 		snprintf(why, sizeof why, "not allowed in mode %s (see --allowedTools)",
 		         permission_mode_name(t->cfg.mode));
 	else if (row->program && !program_found(&t->cfg, row->program))
-		snprintf(why, sizeof why, "'%s' is not in the tools' PATH", row->program);
+		snprintf(why, sizeof why,
+		         strchr(row->program, '/') ? "'%.200s' is no executable file in the workspace"
+		                                   : "'%.200s' is not in the tools' PATH",
+		         row->program);
 	if (why[0] == '\0')
 		return list_add(t->offered, "%s", row->name) < 0 ? error_nomem(e) : 0;
+	if (row->external && verdict == TOOL_NOT_BY_MODE)
+		return error_set(
+		        e, ERR_INPUT,
+		        "tools.external: no rule allows %s; add it to permissions.allow (or say read_only: true "
+		        "if it changes nothing)",
+		        row->name);
+	if (row->external)
+		return error_set(e, ERR_INPUT, "tools.external: %s cannot be offered: %s", row->name, why);
 	if (t->cfg.names_explicit)
 		return error_set(e, ERR_INPUT, "tool %s was asked for but cannot be offered: %s", row->name, why);
 	return list_add(t->withheld, "%s: %s", row->name, why) < 0 ? error_nomem(e) : 0;
@@ -91,7 +107,8 @@ static int place_tools(struct toolbox *t, struct error *e)
 {
 	for (const char *const *n = t->cfg.names; n && *n; n++)
 		if (!tool_find(*n))
-			return error_set(e, ERR_INPUT, "unknown tool '%s' (known: Read, Grep, Glob, Edit, Write, Bash)",
+			return error_set(e, ERR_INPUT,
+			                 "unknown tool '%s' (known: Read, Grep, Glob, Edit, Write, Bash, TodoWrite)",
 			                 *n);
 	for (const struct tool_row *const *row = t->rows; *row; row++)
 		if (tool_asked_for(t, *row) && place_tool(t, *row, e) < 0)

@@ -340,45 +340,82 @@ static size_t cut_head_bytes(const char *p, size_t n)
 	return i;
 }
 
-void result_output(struct call *c, struct tool_result *out, const char *prefix, const struct output *o, size_t limit,
-                   bool is_error)
+/* An output as text: what was kept of its head and its tail, each valid and masked. */
+struct cleaned {
+	struct buf head, tail;
+	bool gap;
+	uint64_t lost; /* bytes between the two */
+};
+
+static int clean_output(struct toolbox *t, const struct output *o, struct cleaned *x)
 {
-	struct buf head = BUF_INIT(RESULT_MAX), tail = BUF_INIT(RESULT_MAX), b = BUF_INIT(RESULT_MAX);
-	bool gap = o->total > o->head.len + o->tail.len;
 	size_t hn = o->head.len, skip = 0;
 
-	if (gap) {
+	buf_init(&x->head, RESULT_MAX);
+	buf_init(&x->tail, RESULT_MAX);
+	x->gap = o->total > o->head.len + o->tail.len;
+	x->lost = x->gap ? o->total - o->head.len - o->tail.len : 0;
+	if (x->gap) {
 		hn -= cut_tail_bytes(o->head.data, hn);
 		skip = cut_head_bytes(o->tail.data, o->tail.len);
 	}
-	add_clean(&head, o->head.data, hn);
+	add_clean(&x->head, o->head.data, hn);
 	if (o->tail.len > 0)
-		add_clean(gap ? &tail : &head, o->tail.data + skip, o->tail.len - skip);
-	mask(c->t, &head);
-	mask(c->t, &tail);
-	if (head.failed || tail.failed) {
-		buf_release(&head);
-		buf_release(&tail);
+		add_clean(x->gap ? &x->tail : &x->head, o->tail.data + skip, o->tail.len - skip);
+	mask(t, &x->head);
+	mask(t, &x->tail);
+	return x->head.failed || x->tail.failed ? -1 : 0;
+}
+
+static void cleaned_release(struct cleaned *x)
+{
+	buf_release(&x->head);
+	buf_release(&x->tail);
+}
+
+static void add_cleaned_cut(struct buf *b, const struct cleaned *x, size_t shown)
+{
+	add_cut(b, buf_str(&x->head), x->head.len, buf_str(&x->tail), x->tail.len, x->lost, shown);
+}
+
+void result_output(struct call *c, struct tool_result *out, const char *prefix, const struct output *o, size_t limit,
+                   bool is_error)
+{
+	struct buf b = BUF_INIT(RESULT_MAX);
+	struct cleaned x;
+
+	if (clean_output(c->t, o, &x) < 0) {
+		cleaned_release(&x);
 		result_textf(c->t, out, true, "%sthe output could not be kept: out of memory", prefix);
 		return;
 	}
-	if (!gap && (limit == 0 || head.len <= limit)) {
+	if (!x.gap && (limit == 0 || x.head.len <= limit)) {
 		buf_adds(&b, prefix);
-		buf_add(&b, head.data, head.len);
+		buf_add(&b, x.head.data, x.head.len);
 		take_text(out, &b, is_error);
 	} else {
 		bool stored;
 		if (o->spilled)
 			mask_spill(c);
-		stored = o->spilled ? c->spill_path != NULL : !gap && spill_text(c, head.data, head.len);
+		stored = o->spilled ? c->spill_path != NULL : !x.gap && spill_text(c, x.head.data, x.head.len);
 		add_persisted(c, &b, prefix, o->total, stored);
-		add_cut(&b, buf_str(&head), head.len, buf_str(&tail), tail.len,
-		        gap ? o->total - o->head.len - o->tail.len : 0,
-		        PREVIEW_BYTES < limit || limit == 0 ? PREVIEW_BYTES : limit);
+		add_cleaned_cut(&b, &x, PREVIEW_BYTES < limit || limit == 0 ? PREVIEW_BYTES : limit);
 		finish_large(c, out, &b, stored, is_error);
 	}
-	buf_release(&head);
-	buf_release(&tail);
+	cleaned_release(&x);
+}
+
+void result_excerpt(struct toolbox *t, struct buf *out, const struct output *o, size_t limit)
+{
+	struct cleaned x;
+
+	if (clean_output(t, o, &x) < 0)
+		buf_adds(out, "(could not be kept: out of memory)");
+	else if (!x.gap && x.head.len <= limit)
+		buf_add(out, buf_str(&x.head), x.head.len);
+	else
+		add_cleaned_cut(out, &x, limit);
+	cleaned_release(&x);
 }
 
 void result_budget(struct call *c, struct tool_result *out, const char *text, size_t n, size_t limit, bool is_error)

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "guard/permission.h"
+#include "job/job.h"
 #include "message/message.h"
 #include "record/run_dir.h"
 #include "supervisor/supervisor.h"
@@ -21,8 +22,10 @@ struct toolbox;
 
 /* What the pointers name must live as long as the toolbox. */
 struct toolbox_config {
-	const char *const *names;    /* built-in tools asked for, NULL terminated */
-	bool names_explicit;         /* from --tools or tools.builtin: one that cannot be offered is exit 2 */
+	const char *const *names;        /* built-in tools asked for, NULL terminated */
+	bool names_explicit;             /* from --tools or tools.builtin: one that cannot be offered is exit 2 */
+	const struct job_tool *external; /* the job's own tools, all of them asked for */
+	size_t nexternal;
 	const char *workspace;       /* absolute, real path */
 	const char *const *add_dirs; /* absolute, real paths, NULL terminated */
 	const char *const *spelled;  /* absolute names that the user gave them: the workspace's, then each added
@@ -33,6 +36,7 @@ struct toolbox_config {
 	const char *const *allow; /* bare tool names for now, NULL terminated */
 	const char *const *deny;
 	const char *const *child_env; /* the whole environment of tools, "NAME=value", NULL terminated */
+	const char *const *named_env; /* further variables, for external tools whose env names them; NULL = none */
 	size_t max_spill;
 	struct run_dir *run_dir; /* for output that is too large; NULL = it is cut and not kept */
 	/* Masks known secrets in place before text enters history or a spill file. */

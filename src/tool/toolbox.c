@@ -25,6 +25,7 @@ static void call_free(struct call *c)
 	if (!c)
 		return;
 	input_release(&c->in);
+	buf_release(&c->input);
 	buf_release(&c->frame);
 	for (size_t i = 0; i < c->argc; i++)
 		free(c->argv[i]);
@@ -193,17 +194,21 @@ static bool judge(struct toolbox *t, const struct block *use, const struct tool_
 }
 
 /* True if the input is usable; else *now is the call's result. */
-static bool check_input(struct toolbox *t, const struct block *use, const struct tool_row *row, struct tool_input *in,
-                        struct tool_result *now)
+static bool check_input(struct call *c, const struct block *use, struct tool_result *now)
 {
+	struct toolbox *t = c->t;
+	const struct tool_row *row = c->row;
+	const char *input = use->input ? use->input : "{}";
 	struct buf why = BUF_INIT(64 * 1024);
 	bool ok = false;
 
 	if (use->bad_input)
 		buf_addf(&why, "InputValidationError: %s: the input is not a JSON object; it began: %.200s", row->name,
 		         use->bad_input);
+	else if (row->check)
+		ok = input_check(row->name, row->check, input, &c->input, &why) == 0;
 	else
-		ok = input_parse(row->name, row->params, use->input ? use->input : "{}", in, &why) == 0;
+		ok = input_parse(row->name, row->params, input, &c->in, &why) == 0;
 	if (!ok) {
 		result_use_error(t, now, "%s", buf_str(&why));
 		now->invalid = true;
@@ -229,10 +234,11 @@ int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, vo
 	c->done = done;
 	c->ctx = ctx;
 	buf_init(&c->frame, (size_t)256 << 20);
+	buf_init(&c->input, (size_t)256 << 20);
 	c->spec = (struct spawn){ .envp = t->cfg.child_env, .cwd_fd = -1 };
 	c->id = strdup(use->id ? use->id : "");
 	int rc = c->id ? 1 : error_nomem(e);
-	if (rc == 1 && !check_input(t, use, row, &c->in, now))
+	if (rc == 1 && !check_input(c, use, now))
 		rc = 0;
 	if (rc == 1)
 		rc = row->plan(c, now, e);
@@ -258,23 +264,6 @@ void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms
 }
 
 /* ---- opening ---- */
-
-/* Every list of tools has room for all rows and the NULL behind them. */
-static int make_rows(struct toolbox *t, struct error *e)
-{
-	size_t n = 0;
-
-	while (tool_table[n])
-		n++;
-	t->rows = calloc(n + 1, sizeof *t->rows);
-	t->offered = calloc(n + 1, sizeof *t->offered);
-	t->withheld = calloc(n + 1, sizeof *t->withheld);
-	if (!t->rows || !t->offered || !t->withheld)
-		return error_nomem(e);
-	for (size_t i = 0; i < n; i++)
-		t->rows[i] = tool_table[i];
-	return 0;
-}
 
 static int open_roots(struct toolbox *t, struct error *e)
 {
@@ -304,7 +293,7 @@ struct toolbox *toolbox_open(const struct toolbox_config *cfg, struct reactor *r
 	t->reactor = r;
 	t->supervisor = s;
 	shell_cwd_init(t);
-	if (make_rows(t, e) == 0 && open_roots(t, e) == 0 && offer_tools(t, e) == 0)
+	if (rows_make(t, e) == 0 && open_roots(t, e) == 0 && offer_tools(t, e) == 0)
 		return t;
 	toolbox_free(t);
 	return NULL;
@@ -328,7 +317,8 @@ void toolbox_free(struct toolbox *t)
 	}
 	list_free(t->offered);
 	list_free(t->withheld);
-	free(t->rows);
+	rows_release(t);
+	free(t->todos);
 	free(t->bash_env);
 	free(t->json);
 	shell_cwd_release(t);

@@ -56,6 +56,12 @@ example() { # example NAME [ARGUMENT]...
 	is "$(tail -n 1 "$T/out")" "tokens used: 3800, left: -800"
 }
 
+@test "07: a tool of the job's own" {
+	example 07-own-tool
+	is "$rc" 0
+	is "$(cat "$T/out")" "There are 41 brass hinges; 12 doors need 36, so they are enough."
+}
+
 @test "each example has its README, a run script and a tape that is checked whole" {
 	local d t
 	for d in "$EX"/*/; do

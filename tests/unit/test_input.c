@@ -10,9 +10,13 @@
 
 static void the_tools_array(void **state)
 {
+	static const char *const names[] = { "Read", "Grep", "Glob", "Edit", "Write", "Bash", NULL };
 	struct tool_world *w = *state;
 	struct json doc = JSON_INIT;
 	struct error e = ERROR_INIT;
+
+	w->cfg.names = names;
+	tool_world_reopen(w);
 	const char *json = toolbox_json(w->toolbox);
 
 	assert_int_equal(json_parse(&doc, json, strlen(json), JSON_UNIQUE, &e), 0);

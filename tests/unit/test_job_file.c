@@ -55,9 +55,35 @@ static const struct wrong wrongs[] = {
 	{ "model: {name: {}}", "job.yaml:1:15: model.name: must be a string\n" },
 	{ "tools: Read", "job.yaml:1:8: tools: must be a map of keys, as in {builtin: ...}\n" },
 	{ "tools: {builtin: Read}", "job.yaml:1:18: tools.builtin: must be a list, as in [Read]\n" },
+	{ "tools:\n  external:\n    - nam: x\n      command: []\n      timeout: 0",
+	  "job.yaml:3:7: tools.external[0].nam: unknown key (did you mean name?)\n"
+	  "job.yaml:5:16: tools.external[0].timeout: must be a duration such as 90s, 15m or 2h, from 1ms to 24h, not "
+	  "'0'\n"
+	  "job.yaml:3:7: tools.external[0]: name is missing\n"
+	  "job.yaml:3:7: tools.external[0]: description is missing\n"
+	  "job.yaml:4:16: tools.external[0].command: must begin with the name of a program\n" },
+	{ "tools: {external: [{name: Read, description: d, command: [x]}, 7]}",
+	  "job.yaml:1:27: tools.external[0].name: 'Read' is the name of a built-in tool\n"
+	  "job.yaml:1:64: tools.external[1]: must be a map, as in {name: run_tests, description: ..., command: [make, "
+	  "check]}\n" },
+	{ "tools: {external: [{name: a b, description: '', command: x, read_only: 1}]}",
+	  "job.yaml:1:27: tools.external[0].name: must be 1 to 64 letters, digits, _ or -\n"
+	  "job.yaml:1:45: tools.external[0].description: is empty\n"
+	  "job.yaml:1:58: tools.external[0].command: must be a list, as in [a, b]\n"
+	  "job.yaml:1:72: tools.external[0].read_only: must be true or false, without quotes\n" },
+	{ "tools:\n  external:\n"
+	  "  - {name: a, description: d, command: [x], input_schema: {type: object, properties: {b: {typ: string}}}}\n"
+	  "  - {name: a, description: d, command: [x, x], input_schema: {type: array}, env: [A=B]}\n",
+	  "job.yaml:3:59: tools.external[0].input_schema: at /properties/b: unknown keyword 'typ' (did you mean "
+	  "type?)\n"
+	  "job.yaml:4:83: tools.external[1].env: a variable's name must not hold '=' or control characters\n"
+	  "job.yaml:4:12: tools.external[1].name: another tool has this name already\n"
+	  "job.yaml:4:69: tools.external[1].input_schema: needs type: object\n" },
+	{ "tools: {external: x}", "job.yaml:1:19: tools.external: must be a list of tools, as in [{name: run_tests, "
+	                          "description: ..., command: [make, check]}]\n" },
 	{ "tools: {builtin: [Read, 1, null]}",
-	  "job.yaml:1:25: tools.builtin: must be Read, Write, Edit, Glob, Grep or Bash, not '1'\n"
-	  "job.yaml:1:28: tools.builtin: must be Read, Write, Edit, Glob, Grep or Bash, not 'null'\n" },
+	  "job.yaml:1:25: tools.builtin: must be Read, Write, Edit, Glob, Grep, Bash or TodoWrite, not '1'\n"
+	  "job.yaml:1:28: tools.builtin: must be Read, Write, Edit, Glob, Grep, Bash or TodoWrite, not 'null'\n" },
 
 	/* names */
 	{ "limits:\n  max_turn: 5", "job.yaml:2:3: limits.max_turn: unknown key (did you mean max_turns?)\n" },
@@ -97,7 +123,7 @@ static const struct wrong wrongs[] = {
 	{ "prompt: \" \\n\"", "job.yaml:1:9: prompt: is empty\n" },
 	{ "permissions: {allow: ['Bash(make *)', raed]}",
 	  "job.yaml:1:23: permissions.allow: only tool names are understood, not 'Bash(make *)'\n"
-	  "job.yaml:1:39: permissions.allow: must be Read, Write, Edit, Glob, Grep or Bash, not 'raed' (did you mean "
+	  "permissions.allow: there is no tool 'raed' (did you mean "
 	  "Read?)\n" },
 	{ "env: {'A=B': c}", "job.yaml:1:7: env.A=B: a variable's name must not hold '=' or control characters\n" },
 	{ "env: [A]", "job.yaml:1:6: env: must be a map of names to strings\n" },

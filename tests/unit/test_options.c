@@ -24,7 +24,7 @@ static const struct {
 	{ "-b|0", "-b: 0 is not allowed: leave the key out for no limit\n" },
 	{ "--wall-time=5", "--wall-time: must be a duration such as 90s, 15m or 2h, from 0 to 8760h, not '5'\n" },
 	{ "--tools|Read,raed",
-	  "--tools: must be Read, Write, Edit, Glob, Grep or Bash, not 'raed' (did you mean Read?)\n" },
+	  "--tools: must be Read, Write, Edit, Glob, Grep, Bash or TodoWrite, not 'raed' (did you mean Read?)\n" },
 	{ "--allowedTools|Read Bash(git log *),Write",
 	  "--allowedTools: only tool names are understood, not 'Bash(git log *)'\n" },
 	{ "--print-schema|jobs", "--print-schema: must be job or events, not 'jobs'\n" },

@@ -1,0 +1,260 @@
+/* tools.external: what one tool has, read with the setters of job keys, so that every error has its place. */
+#include <ctype.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json_schema.h"
+#include "base/suggest.h"
+#include "base/utf8.h"
+#include "job/check.h"
+#include "job/set.h"
+
+#define AT(field)    offsetof(struct job_tool, field)
+#define DAY_MS       INT64_C(86400000)
+#define TIMEOUT_MS   120000
+#define TOOLS_MAX    100
+#define PATH_TEXT    200
+#define NAME_MAX_LEN 64
+
+static int check_name(const char *name, const char *text, struct error *e)
+{
+	const struct job_key *builtin = schema_by_path("tools.builtin");
+	size_t n = strlen(text);
+
+	(void)name;
+	for (const char *p = text; *p; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-')
+			n = 0;
+	if (n == 0 || n > NAME_MAX_LEN)
+		return error_set(e, ERR_INPUT, "must be 1 to %d letters, digits, _ or -", NAME_MAX_LEN);
+	for (const char *const *c = builtin->choices; *c; c++)
+		if (!strcmp(*c, text))
+			return error_set(e, ERR_INPUT, "'%s' is the name of a built-in tool", text);
+	return 0;
+}
+
+/* clang-format off: as the other table */
+const struct job_key job_tool_keys[] = {
+	{ .path = "name",
+	  .type = KEY_STRING,
+	  .at = AT(name),
+	  .flags = KF_REQUIRED,
+	  .check = check_name,
+	  .help = "its name for the model and in rules" },
+	{ .path = "description",
+	  .type = KEY_STRING,
+	  .at = AT(description),
+	  .flags = KF_REQUIRED,
+	  .check = check_prompt,
+	  .help = "what it does and when to use it, for the model" },
+	{ .path = "command",
+	  .type = KEY_LIST,
+	  .at = AT(command),
+	  .flags = KF_REQUIRED | KF_REPEATS,
+	  .help = "the program and its arguments",
+	  .man = "No shell reads them. A name without a slash is looked up in PATH, a relative path in the workspace" },
+	{ .path = "input_schema",
+	  .type = KEY_JSON,
+	  .at = AT(input_schema),
+	  .fallback_text = "no parameters",
+	  .help = "JSON Schema of its input",
+	  .man = "Its type is object. A call that does not fit is answered with what is wrong, and nothing runs" },
+	{ .path = "read_only",
+	  .type = KEY_BOOL,
+	  .at = AT(read_only),
+	  .fallback = "false",
+	  .help = "it changes nothing: runs without a rule, and beside other such calls" },
+	{ .path = "timeout",
+	  .type = KEY_DURATION,
+	  .at = AT(timeout_ms),
+	  .min = 1,
+	  .max = DAY_MS,
+	  .fallback = "2m",
+	  .help = "longest time one call may take" },
+	{ .path = "env",
+	  .type = KEY_LIST,
+	  .at = AT(env),
+	  .check = check_env_name,
+	  .fallback_text = "all that tools get",
+	  .help = "the variables it gets, beside PATH, HOME, LANG, LC_* and TMPDIR" },
+	{ .path = "network",
+	  .type = KEY_BOOL,
+	  .at = AT(network),
+	  .fallback = "false",
+	  .help = "it may use the network though other tools may not" },
+};
+/* clang-format on */
+
+const size_t job_tool_key_count = sizeof job_tool_keys / sizeof job_tool_keys[0];
+
+/* One tool of the list while it is read. */
+struct reading {
+	struct setter *s;
+	const struct origin *o;
+	size_t index;
+	struct job_tool *tool;
+};
+
+static int fail(const struct reading *r, const struct yaml_node *at, const char *member, const char *text)
+{
+	char path[PATH_TEXT];
+
+	snprintf(path, sizeof path, "tools.external[%zu]%s%.80s", r->index, member ? "." : "", member ? member : "");
+	path[utf8_floor(path, strlen(path), sizeof path - 1)] = '\0';
+	if (r->o->source != SOURCE_FILE)
+		return setter_fail(r->s, r->o, at, NULL, "%s: %s", path, text);
+	return setter_fail(r->s, r->o, at, path, "%s", text);
+}
+
+static int fail_unknown(const struct reading *r, const struct yaml_node *key)
+{
+	struct suggest near;
+	char text[100];
+
+	suggest_init(&near, key->text, key->len);
+	for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++)
+		suggest_offer(&near, k->path);
+	snprintf(text, sizeof text, "unknown key%s%s%s", near.best ? " (did you mean " : "", near.best ? near.best : "",
+	         near.best ? "?)" : "");
+	return fail(r, key, key->text, text);
+}
+
+static int read_member(const struct reading *r, const struct yaml_node *v)
+{
+	char path[PATH_TEXT];
+	const struct job_key *k = job_tool_keys;
+
+	while (k < job_tool_keys + job_tool_key_count && strcmp(k->path, v->key->text) != 0)
+		k++;
+	if (k == job_tool_keys + job_tool_key_count)
+		return fail_unknown(r, v->key);
+	snprintf(path, sizeof path, "tools.external[%zu].%s", r->index, k->path);
+	return setter_member(r->s, k, path, r->tool, v, r->o);
+}
+
+/* The API takes objects alone as input, and asks for the word. */
+static int check_schema(const struct reading *r, const struct yaml_node *v)
+{
+	struct error e = ERROR_INIT;
+	const struct yaml_node *type = yaml_get(v, "type");
+	struct json_schema *schema = json_schema_compile(r->tool->input_schema, strlen(r->tool->input_schema), &e);
+
+	if (!schema)
+		return fail(r, v, "input_schema", e.msg);
+	json_schema_free(schema);
+	if (!type || type->kind != YAML_SCALAR || strcmp(type->text, "object") != 0)
+		return fail(r, type ? type : v, "input_schema", "needs type: object");
+	return 0;
+}
+
+static int check_command(const struct reading *r, const struct yaml_node *v)
+{
+	if (!r->tool->command[0] || !r->tool->command[0][0])
+		return fail(r, v, "command", "must begin with the name of a program");
+	return 0;
+}
+
+static int check_missing(const struct reading *r, const struct yaml_node *map)
+{
+	int rc = 0;
+	char text[100];
+
+	for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++) {
+		if (!(k->flags & KF_REQUIRED) || yaml_get(map, k->path))
+			continue;
+		snprintf(text, sizeof text, "%s is missing", k->path);
+		rc = fail(r, map, NULL, text);
+	}
+	return rc;
+}
+
+static int check_unique(const struct reading *r, const struct job_tool *all, const struct yaml_node *v)
+{
+	for (size_t i = 0; i < r->index; i++)
+		if (all[i].name && !strcmp(all[i].name, r->tool->name))
+			return fail(r, v, "name", "another tool has this name already");
+	return 0;
+}
+
+static int read_tool(struct reading *r, const struct job_tool *all, const struct yaml_node *map)
+{
+	int rc = 0;
+
+	if (map->kind != YAML_MAP)
+		return fail(r, map, NULL,
+		            "must be a map, as in {name: run_tests, description: ..., command: [make, check]}");
+	r->tool->timeout_ms = TIMEOUT_MS;
+	for (const struct yaml_node *v = map->first; v; v = v->next)
+		rc |= read_member(r, v);
+	rc |= check_missing(r, map);
+	if (r->tool->name)
+		rc |= check_unique(r, all, yaml_get(map, "name"));
+	if (r->tool->command)
+		rc |= check_command(r, yaml_get(map, "command"));
+	if (r->tool->input_schema)
+		rc |= check_schema(r, yaml_get(map, "input_schema"));
+	return rc;
+}
+
+int setter_tools(struct setter *s, struct job *into, const struct yaml_node *v, const struct origin *o)
+{
+	const char *path = "tools.external";
+	size_t n = 0;
+	int rc = 0;
+
+	if (v->kind == YAML_SCALAR && v->plain && !v->len)
+		return 0;
+	if (v->kind != YAML_SEQ)
+		return setter_fail(s, o, v, path,
+		                   "must be a list of tools, as in [{name: run_tests, description: ..., "
+		                   "command: [make, check]}]");
+	for (const struct yaml_node *i = v->first; i; i = i->next)
+		n++;
+	if (n > TOOLS_MAX)
+		return setter_fail(s, o, v, path, "more than %d tools", TOOLS_MAX);
+	struct job_tool *all = arena_alloc(&s->job->arena, n * sizeof *all + 1);
+	if (!all)
+		return setter_fail(s, o, v, path, "out of memory");
+	struct reading r = { s, o, 0, all };
+	for (const struct yaml_node *i = v->first; i; i = i->next, r.index++, r.tool++)
+		rc |= read_tool(&r, all, i);
+	into->external = all;
+	into->nexternal = n;
+	return rc;
+}
+
+/* ---- rules name tools that there are ---- */
+
+static void check_rule_names(struct setter *s, const char *path, const char *const *rules)
+{
+	const struct job_key *builtin = schema_by_path("tools.builtin");
+	struct origin o = { SOURCE_DEFAULT, path };
+
+	for (; *rules; rules++) {
+		struct suggest near;
+		bool known = false;
+		suggest_init(&near, *rules, strlen(*rules));
+		for (const char *const *c = builtin->choices; *c; c++) {
+			known = known || !strcmp(*c, *rules);
+			suggest_offer(&near, *c);
+		}
+		for (size_t i = 0; i < s->job->nexternal; i++) {
+			known = known || !strcmp(s->job->external[i].name, *rules);
+			suggest_offer(&near, s->job->external[i].name);
+		}
+		if (!known)
+			setter_fail(s, &o, NULL, NULL, "there is no tool '%.80s'%s%s%s", *rules,
+			            near.best ? " (did you mean " : "", near.best ? near.best : "",
+			            near.best ? "?)" : "");
+	}
+}
+
+void setter_check_rules(struct setter *s)
+{
+	for (size_t i = 0; i < s->job->nexternal; i++)
+		if (!s->job->external[i].name)
+			return; /* told already */
+	check_rule_names(s, "permissions.allow", s->job->allow);
+	check_rule_names(s, "permissions.deny", s->job->deny);
+}
