@@ -59,12 +59,29 @@ static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 	toolbox_cancel(w->toolbox, tool_use_id, grace_ms);
 }
 
+/* Commands that were still running in the background: nobody should take their output for complete. */
+static void tell_background(struct world *w)
+{
+	struct buf text = BUF_INIT(8192);
+	struct error e = ERROR_INIT;
+
+	buf_adds(&text, "background commands were ended with the run: ");
+	if (toolbox_end_background(w->toolbox, &text)) {
+		struct event notice = { .kind = EVENT_NOTICE };
+		notice.u.notice = (struct event_notice){ .code = "background_ended", .text = buf_str(&text) };
+		log_warn("%s", buf_str(&text));
+		(void)recorder_emit(w->recorder, &notice, &e); /* the result's own line tells if stdout is gone */
+	}
+	buf_release(&text);
+}
+
 /* When the result is written no child is alive, and it names the run directory only if that stays. */
 static void prepare_result(struct world *w, struct event *ev)
 {
 	if (w->supervisor)
 		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
 	w->supervisor = NULL;
+	tell_background(w);
 	if (recorder_named_file(w->recorder))
 		ev->u.result.run_dir = run_dir_made(w->run_dir);
 }

@@ -13,12 +13,14 @@
 #define MAX_CHARS          30000
 #define MAX_FAILED_CHARS   10000
 
-enum { P_COMMAND, P_DESCRIPTION, P_TIMEOUT };
+enum { P_COMMAND, P_DESCRIPTION, P_TIMEOUT, P_BACKGROUND };
 
 static const struct tool_param params[] = {
 	[P_COMMAND] = { "command", PARAM_NAME, true, 0, NULL, NULL },
 	[P_DESCRIPTION] = { "description", PARAM_TEXT, false, 0, NULL, "What it does, in a few words" },
 	[P_TIMEOUT] = { "timeout", PARAM_INT, false, 0, NULL, "ms (default 120000, at most 600000)" },
+	[P_BACKGROUND] = { "run_in_background", PARAM_BOOL, false, 0, NULL,
+	                   "Do not wait for it: answers with an id and the file of its output" },
 	{ 0 },
 };
 
@@ -48,6 +50,8 @@ static int plan(struct call *c, struct tool_result *now, struct error *e)
 	if (call_arg(c, "bash") < 0 || call_arg(c, "--norc") < 0 || call_arg(c, "--noprofile") < 0 ||
 	    call_arg(c, "-c") < 0 || call_arg(c, "%s", v[P_COMMAND].s) < 0)
 		return error_nomem(e);
+	if (v[P_BACKGROUND].b) /* it may take as long as it likes, unless the call says otherwise */
+		return background_plan(c, v[P_COMMAND].s, v[P_TIMEOUT].set ? c->spec.timeout_ms : 0, now, e);
 	return 1;
 }
 
@@ -126,6 +130,7 @@ static void finish(struct call *c, struct child_result *res, struct tool_result 
 	structured(c, res, meaning, strlen(prefix), out);
 	if (!shell_cwd_take(c->t, &res->cwd_fd))
 		result_append_line(c->t, out, "Shell cwd was reset to %s", c->t->bash_cwd);
+	background_tell(c->t, out);
 	out->cancels_siblings = failed;
 }
 

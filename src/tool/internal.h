@@ -71,6 +71,7 @@ struct tool_row {
 	const char *const *envp;         /* external: its environment; NULL = as Bash */
 	bool read_only;                  /* changes nothing outside, so it needs no permission */
 	bool serial;                     /* read-only, and still never beside another call */
+	const struct tool_row *with;     /* offered when that one is, never named by the user; NULL = on its own */
 	bool edits;                      /* acceptEdits allows it */
 	size_t max_result_chars;         /* 0 = limits itself */
 	/* Fills c->spec. 1: start it, 0: *now is the result (also of a tool that needs no child), -1: *e. */
@@ -79,7 +80,8 @@ struct tool_row {
 };
 
 extern const struct tool_row *const tool_table[]; /* NULL terminated */
-extern const struct tool_row tool_read, tool_write, tool_edit, tool_glob, tool_grep, tool_bash, tool_todo;
+extern const struct tool_row tool_read, tool_write, tool_edit, tool_glob, tool_grep, tool_bash, tool_todo,
+        tool_task_stop;
 const struct tool_row *tool_find(const char *name); /* of the table alone */
 
 /* ---- permission ---- */
@@ -135,8 +137,10 @@ struct toolbox {
 	char **offered, **withheld;
 	const char **bash_env; /* child_env and the defaults for programs that would ask; strings not owned */
 	struct call *calls;
-	char bash_cwd[4096]; /* real path of where the next Bash call begins; never empty */
-	int bash_cwd_fd;     /* the same, -1 = the workspace */
+	char bash_cwd[4096];           /* real path of where the next Bash call begins; never empty */
+	int bash_cwd_fd;               /* the same, -1 = the workspace */
+	struct background *background; /* newest first, also those that have ended */
+	int background_last;           /* number of the newest */
 };
 
 struct call {
@@ -155,6 +159,8 @@ struct call {
 	char *spill_path;  /* where the output goes when it is large */
 	size_t spill_room; /* bytes that the file may hold */
 	int child;
+	struct background *background; /* NULL = its child is waited for */
+	struct reactor_timer timer;    /* answers a call whose child is not */
 	tool_done done;
 	void *ctx;
 	struct call *next;
@@ -182,6 +188,18 @@ int shell_cwd_open(struct toolbox *t, struct tool_result *now);
 /* Takes over where a shell ended (*fd is -1 then if it was kept; -1 before = not known, nothing changes).
  * False: that is outside the working dirs or gone, the next shell begins in the workspace. */
 bool shell_cwd_take(struct toolbox *t, int *fd);
+
+/* ---- background commands ---- */
+
+/* Changes the spec of a Bash call that is to run in the background. 1, 0 with *now, or -1, as plan does. */
+int background_plan(struct call *c, const char *command, int64_t timeout_ms, struct tool_result *now, struct error *e);
+/* Instead of supervisor_spawn: the child's id, and the call is answered a moment later. -1 with *e. */
+int background_start(struct call *c, struct error *e);
+/* Adds a line for each that has ended since the model heard of it last. */
+void background_tell(struct toolbox *t, struct tool_result *out);
+void background_release(struct toolbox *t);
+/* Gives the result to who waits for it; the call is gone then. */
+void call_answer(struct call *c, struct tool_result *out);
 
 /* printf into the argument vector. -1: no memory. */
 int call_arg(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -217,6 +235,10 @@ void result_append_line(struct toolbox *t, struct tool_result *out, const char *
         __attribute__((format(printf, 3, 4)));
 /* Takes a JSON object (masked) as the structured result. */
 void result_structured(struct toolbox *t, struct tool_result *out, struct buf *json);
+/* Creates a file in the run directory; its descriptor, and the path (the caller's to free). -1 with *e. */
+int result_open_file(struct toolbox *t, const char *name, char **path, struct error *e);
+/* Masks known secrets in a file of the run directory. */
+void result_mask_file(struct toolbox *t, const char *path);
 /* spawn.spill_open of a call. */
 int result_spill_open(void *call);
 size_t result_spill_room(struct toolbox *t);

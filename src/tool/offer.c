@@ -12,6 +12,8 @@
 
 bool tool_asked_for(const struct toolbox *t, const struct tool_row *row)
 {
+	if (row->with)
+		return tool_asked_for(t, row->with);
 	if (!t->cfg.names || row->external)
 		return true;
 	for (const char *const *n = t->cfg.names; *n; n++)
@@ -72,10 +74,20 @@ static int list_add(char **list, const char *fmt, ...)
 	return rc < 0 ? -1 : 0;
 }
 
+static bool is_in(char *const *list, const char *name)
+{
+	while (*list && strcmp(*list, name) != 0)
+		list++;
+	return *list != NULL;
+}
+
 /* Offers the tool or says why not. */
 static int place_tool(struct toolbox *t, const struct tool_row *row, struct error *e)
 {
 	char why[256] = "";
+
+	if (row->with && !is_in(t->offered, row->with->name))
+		return 0;
 	enum tool_permit verdict = permission_judge(&t->cfg, row);
 
 	if (verdict == TOOL_NOT_BY_RULE)
@@ -98,7 +110,7 @@ static int place_tool(struct toolbox *t, const struct tool_row *row, struct erro
 		        row->name);
 	if (row->external)
 		return error_set(e, ERR_INPUT, "tools.external: %s cannot be offered: %s", row->name, why);
-	if (t->cfg.names_explicit)
+	if (t->cfg.names_explicit && !row->with)
 		return error_set(e, ERR_INPUT, "tool %s was asked for but cannot be offered: %s", row->name, why);
 	return list_add(t->withheld, "%s: %s", row->name, why) < 0 ? error_nomem(e) : 0;
 }
@@ -106,7 +118,7 @@ static int place_tool(struct toolbox *t, const struct tool_row *row, struct erro
 static int place_tools(struct toolbox *t, struct error *e)
 {
 	for (const char *const *n = t->cfg.names; n && *n; n++)
-		if (!tool_find(*n))
+		if (!tool_find(*n) || tool_find(*n)->with)
 			return error_set(e, ERR_INPUT,
 			                 "unknown tool '%s' (known: Read, Grep, Glob, Edit, Write, Bash, TodoWrite)",
 			                 *n);

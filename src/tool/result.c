@@ -188,21 +188,26 @@ static int open_run_dir(struct toolbox *t, struct error *e)
 	return 0;
 }
 
+int result_open_file(struct toolbox *t, const char *name, char **path, struct error *e)
+{
+	const char *made;
+
+	if (!t->cfg.run_dir)
+		return error_set(e, ERR_LIMIT, "there is no run directory");
+	if (open_run_dir(t, e))
+		return -1;
+	int fd = run_dir_file(t->cfg.run_dir, name, &made, e);
+	if (fd < 0)
+		return -1;
+	free(*path);
+	*path = strdup(made);
+	return fd;
+}
+
 /* Creates the call's spill file, named by its id; its descriptor, or -1. */
 static int spill_create(struct call *c, struct error *e)
 {
-	const char *path;
-
-	if (!c->t->cfg.run_dir)
-		return error_set(e, ERR_LIMIT, "there is no run directory");
-	if (open_run_dir(c->t, e))
-		return -1;
-	int fd = run_dir_file(c->t->cfg.run_dir, c->id, &path, e);
-	if (fd < 0)
-		return -1;
-	free(c->spill_path);
-	c->spill_path = strdup(path);
-	return fd;
+	return result_open_file(c->t, c->id, &c->spill_path, e);
 }
 
 int result_spill_open(void *call)
@@ -225,21 +230,21 @@ static bool spill_text(struct call *c, const char *p, size_t n)
 	return close(fd) == 0 && ok && c->spill_path;
 }
 
-/* The supervisor wrote the bytes as they came: masks them where they lie. */
-static void mask_spill(struct call *c)
+/* The bytes were written as they came: masks them where they lie. */
+void result_mask_file(struct toolbox *t, const char *path)
 {
 	struct buf b = BUF_INIT(RESULT_MAX);
 	struct error e = ERROR_INIT;
-	int fd = c->t->cfg.mask && c->spill_path ? open(c->spill_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : -1;
+	int fd = t->cfg.mask && path ? open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : -1;
 
 	if (fd < 0)
 		return;
 	bool ok = io_read_fd(fd, &b, &e) == 0;
-	mask(c->t, &b);
+	mask(t, &b);
 	ok = ok && !b.failed && lseek(fd, 0, SEEK_SET) == 0 && ftruncate(fd, 0) == 0 &&
 	     io_write_all(fd, b.data, b.len) == 0;
 	if (!ok && ftruncate(fd, 0) < 0)
-		unlink(c->spill_path); /* better no file than one with a secret in it */
+		unlink(path); /* better no file than one with a secret in it */
 	close(fd);
 	buf_release(&b);
 }
@@ -396,7 +401,7 @@ void result_output(struct call *c, struct tool_result *out, const char *prefix, 
 	} else {
 		bool stored;
 		if (o->spilled)
-			mask_spill(c);
+			result_mask_file(c->t, c->spill_path);
 		stored = o->spilled ? c->spill_path != NULL : !x.gap && spill_text(c, x.head.data, x.head.len);
 		add_persisted(c, &b, prefix, o->total, stored);
 		add_cleaned_cut(&b, &x, PREVIEW_BYTES < limit || limit == 0 ? PREVIEW_BYTES : limit);

@@ -4,7 +4,7 @@
 #include "tool/internal.h"
 
 const struct tool_row *const tool_table[] = {
-	&tool_bash, &tool_read, &tool_edit, &tool_write, &tool_glob, &tool_grep, &tool_todo, NULL,
+	&tool_bash, &tool_read, &tool_edit, &tool_write, &tool_glob, &tool_grep, &tool_todo, &tool_task_stop, NULL,
 };
 
 const struct tool_row *tool_find(const char *name)

@@ -51,6 +51,9 @@ extern const size_t tool_child_ncalls;
 struct toolbox *toolbox_open(const struct toolbox_config *cfg, struct reactor *r, struct supervisor *s,
                              struct error *e);
 void toolbox_free(struct toolbox *t);
+/* When the supervisor has stopped and the run ends: notes in the files of background commands that they were ended with
+ * it, and adds "bash_1 (make serve), ..." to ids. False if there were none. */
+bool toolbox_end_background(struct toolbox *t, struct buf *ids);
 
 /* The request's `tools` array, the same bytes all through the run; NULL if no tool is offered. */
 const char *toolbox_json(const struct toolbox *t);

@@ -24,6 +24,7 @@ static void call_free(struct call *c)
 {
 	if (!c)
 		return;
+	reactor_timer_cancel(c->t->reactor, &c->timer);
 	input_release(&c->in);
 	buf_release(&c->input);
 	buf_release(&c->frame);
@@ -112,6 +113,14 @@ int call_chdir(struct call *c, const char *path, bool file_too, struct tool_resu
 	return 0;
 }
 
+void call_answer(struct call *c, struct tool_result *out)
+{
+	call_unlink(c);
+	c->done(c->ctx, c->id, out);
+	tool_result_release(out);
+	call_free(c);
+}
+
 /* Takes a finished child: its tool makes the result, then the caller gets it. */
 static void on_child_done(void *ctx, int id, struct child_result *res)
 {
@@ -121,10 +130,7 @@ static void on_child_done(void *ctx, int id, struct child_result *res)
 	(void)id;
 	out.ran = res->error == NULL;
 	c->row->finish(c, res, &out);
-	call_unlink(c);
-	c->done(c->ctx, c->id, &out);
-	tool_result_release(&out);
-	call_free(c);
+	call_answer(c, &out);
 }
 
 /* ---- judging ---- */
@@ -244,7 +250,8 @@ int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, vo
 		rc = row->plan(c, now, e);
 	if (rc == 1) {
 		c->spec.argv = (const char *const *)c->argv;
-		c->child = supervisor_spawn(t->supervisor, &c->spec, on_child_done, c, e);
+		c->child = c->background ? background_start(c, e)
+		                         : supervisor_spawn(t->supervisor, &c->spec, on_child_done, c, e);
 		rc = c->child > 0 ? 1 : -1;
 	}
 	if (rc != 1) {
@@ -321,6 +328,7 @@ void toolbox_free(struct toolbox *t)
 	free(t->todos);
 	free(t->bash_env);
 	free(t->json);
+	background_release(t);
 	shell_cwd_release(t);
 	read_state_release(&t->state);
 	roots_free(t->roots);

@@ -84,3 +84,34 @@ none_left() { [ "$(marked)" = 0 ]; }
 	exits 0
 	is "$(result_text 2)" "$(printf '[]\nsh')"
 }
+
+@test "a background command is answered at once, writes to a file, and is ended with the run" {
+	serve "$(script "$(call Bash "$(jq -cn '{command: "echo begun; setsid sleep 9803 & sleep 9804", run_in_background: true}')")" \
+		"$(bash_call 'echo front')" "$(say end)")"
+	q -p go --allowedTools Bash
+	exits 0
+	has "$(result_text 2)" bash_1
+	is "$(result_text 3)" front
+	local file
+	file=$(ev 'select(.type=="user").quern_output_file // empty')
+	has "$(cat "$file")" "[bash_1: ended with the run]"
+	is "$(ev 'select(.type=="user").tool_use_result.backgroundTaskId // empty')" bash_1
+	has "$(ev 'select(.subtype=="quern_notice").text')" "bash_1 (echo begun; setsid sleep"
+	err_has "background commands were ended with the run: bash_1"
+	none_left
+	is "$(result .run_dir)" "$(dirname "$file")"
+}
+
+@test "TaskStop ends a background command; it is offered with Bash and not without" {
+	serve "$(script "$(call Bash '{"command":"sleep 9805","run_in_background":true}')" \
+		"$(call TaskStop '{"task_id":"bash_1"}')" "$(say end)")"
+	q -p go --tools Bash --allowedTools Bash
+	exits 0
+	has "$(result_text 3)" "bash_1 is being ended"
+	is "$(jq -c '[.tools[].name]' "$(request 1)")" '["Bash","TaskStop"]'
+	stop_server && rm -rf "$T/log" && mkdir "$T/log"
+	serve "$(script "$(say end)")"
+	q -p go
+	exits 0
+	is "$(ev 'select(.subtype=="init").tools | index("TaskStop")')" null
+}
