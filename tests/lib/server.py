@@ -26,6 +26,8 @@ HTTP:
   length: N or "right"  Content-Length instead of chunks    no_end: true  no last chunk
 How it is sent:
   wait: s before the answer   split: N bytes | "events"   delay: s between pieces   split_head: true
+  hold: [[N, FILE], ...]   sends event by event; before the N-th (from 0; their number = before the end) it waits until
+      FILE, a path from the script's directory, is there
   lead: text, lead_every: s, lead_count: n    sent again and again before the body
   silent: true  nothing at all               head_only: true  the head, then silence
   then: "keep" (default) | "close" | "reset" | "hang"
@@ -335,6 +337,17 @@ class Server:
         self.note("violations", f"request {serial} is beyond the script")
         return serial, {"status": 400, "error": {"type": "invalid_request_error", "message": "the test's script is used up"}}
 
+    def hold(self, answer, serial, sent):
+        """Waits for the files that must be there before more is sent."""
+        for n, name in answer.get("hold", []):
+            for _ in range(1000 if n == sent else 0):
+                if os.path.exists(os.path.join(self.base, name)):
+                    break
+                time.sleep(0.02)
+            else:
+                if n == sent:
+                    self.note("violations", f"request {serial}: {name} did not come while the answer was held")
+
     def send_answer(self, conn, answer, serial, model):
         """True if the answer was sent in full."""
         time.sleep(answer.get("wait", 0))
@@ -369,10 +382,11 @@ class Server:
         def put(data):
             conn.sendall(data if length is not None else b"%x\r\n%s\r\n" % (len(data), data))
 
-        pieces = cut_up(body, answer.get("split"))
+        held = "hold" in answer
+        pieces = cut_up(body, "events" if held else answer.get("split"))
         last = b"" if length is not None or answer.get("no_end") else b"0\r\n\r\n"
         head = head.encode("latin-1")
-        if not (answer.get("split_head") or delay or answer.get("lead") or answer.get("head_only")):
+        if not (answer.get("split_head") or delay or answer.get("lead") or answer.get("head_only") or held):
             # The common case in one write: the whole answer.
             if length is None:
                 pieces = [b"%x\r\n%s\r\n" % (len(p), p) for p in pieces]
@@ -390,7 +404,9 @@ class Server:
         for n, piece in enumerate(pieces):
             if n and delay:
                 time.sleep(delay)
+            self.hold(answer, serial, n)
             put(piece)
+        self.hold(answer, serial, len(pieces))
         conn.sendall(last)
         return True
 

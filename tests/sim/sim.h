@@ -41,7 +41,7 @@ struct sim {
 	char *lines[SIM_MAX_LINES];      /* one short line an event, for assertions */
 	size_t nlines;
 	int requests, results, tool_runs;
-	char starts[1024];               /* ids of the calls in the order of their starts; with a * if an answer streams */
+	char starts[1024];               /* ids of calls in the order of their starts; * = while an answer streams */
 	int64_t max_tokens_sent[SIM_MAX_LINES];
 	struct history history;
 	char problem[512];               /* the first broken invariant, "" if none */
