@@ -214,6 +214,8 @@ void calls_discard(struct loop *l)
 	for (size_t i = 0; i < x->n; i++)
 		if (x->calls[i].state == CALL_EXECUTING)
 			keep_stray(l, x->calls[i].use);
+	if (x->n)
+		l->deps->answer_withdrawn(l->deps->ctx);
 	calls_forget(l);
 }
 

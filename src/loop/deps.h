@@ -40,6 +40,8 @@ struct loop_deps {
 	/* As toolbox_start: 1 started, 0 *now is the result, -1 *e. */
 	int (*tool_start)(void *ctx, const struct block *use, struct tool_result *now, struct error *e);
 	void (*tool_cancel)(void *ctx, const char *tool_use_id, int64_t grace_ms);
+	/* What the calls of the answer that comes in have found will never be shown: it is withdrawn. */
+	void (*answer_withdrawn)(void *ctx);
 	int (*emit)(void *ctx, struct event *ev, struct error *e);
 	bool (*output_full)(void *ctx); /* backlog over the high water mark: start no tool */
 	void (*new_id)(void *ctx, char out[UUID_LEN + 1]);

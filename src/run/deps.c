@@ -26,6 +26,8 @@ static int model_start(void *ctx, const struct model_request *req, struct error 
 
 	log_verbose("turn %d: request to %s, at most %lld output tokens", req->turn, req->model,
 	            (long long)req->max_tokens);
+	if (req->kind == MODEL_MAIN)
+		toolbox_answer_begins(w->toolbox);
 	return w->model->ops->start(w->model, req, e);
 }
 
@@ -73,6 +75,13 @@ static void tell_background(struct world *w)
 		(void)recorder_emit(w->recorder, &notice, &e); /* the result's own line tells if stdout is gone */
 	}
 	buf_release(&text);
+}
+
+static void answer_withdrawn(void *ctx)
+{
+	struct world *w = ctx;
+
+	toolbox_answer_withdrawn(w->toolbox);
 }
 
 /* When the result is written no child is alive, and it names the run directory only if that stays. */
@@ -166,6 +175,7 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.tool_class = tool_class,
 		.tool_start = tool_start,
 		.tool_cancel = tool_cancel,
+		.answer_withdrawn = answer_withdrawn,
 		.emit = emit,
 		.output_full = output_full,
 		.new_id = world_new_id,

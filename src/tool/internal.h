@@ -101,16 +101,20 @@ struct read_record {
 	uint64_t seen_to; /* lines from the first on that were shown */
 	uint64_t lines;   /* lines it has */
 	bool whole;       /* all of it was shown, or the model wrote it */
+	unsigned answer;  /* whose call noted it last */
 };
 
 struct read_state {
 	struct read_record *v;
 	size_t n, cap;
+	unsigned answer; /* a number for the answer whose calls run now */
 };
 
 const struct read_record *read_state_find(const struct read_state *s, const char *key);
 /* Takes over what a child reported (read.c, write.c, edit.c by file.h). -1: no memory. */
 int read_state_note(struct read_state *s, const struct read_record *now, uint64_t first_line);
+/* What this answer's calls noted was never shown: those files count as not read. */
+void read_state_withdraw(struct read_state *s);
 void read_state_release(struct read_state *s);
 
 /* ---- toolbox and call ---- */

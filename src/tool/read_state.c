@@ -40,6 +40,7 @@ int read_state_note(struct read_state *s, const struct read_record *now, uint64_
 		r->whole = false;
 	}
 	memcpy(r->sha, now->sha, SHA256_BYTES);
+	r->answer = s->answer;
 	r->size = now->size;
 	r->mtime_ns = now->mtime_ns;
 	/* Pages add up as long as each begins where the ones before it end. */
@@ -50,10 +51,23 @@ int read_state_note(struct read_state *s, const struct read_record *now, uint64_
 	return 0;
 }
 
+void read_state_withdraw(struct read_state *s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->v[i].answer == s->answer)
+			free(s->v[i].key);
+		else
+			s->v[kept++] = s->v[i];
+	}
+	s->n = kept;
+}
+
 void read_state_release(struct read_state *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		free(s->v[i].key);
 	free(s->v);
-	*s = (struct read_state){ NULL, 0, 0 };
+	*s = (struct read_state){ 0 };
 }

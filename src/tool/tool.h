@@ -89,4 +89,8 @@ int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, vo
 /* Ends the call's process group; done still comes (its result says it was interrupted). */
 void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms);
 
+/* An answer's calls may come from now on; and: that answer is withdrawn, the model has not seen what they found. */
+void toolbox_answer_begins(struct toolbox *t);
+void toolbox_answer_withdrawn(struct toolbox *t);
+
 #endif

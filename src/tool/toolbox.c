@@ -270,6 +270,16 @@ void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms
 			supervisor_kill(t->supervisor, c->child, grace_ms);
 }
 
+void toolbox_answer_begins(struct toolbox *t)
+{
+	t->state.answer++;
+}
+
+void toolbox_answer_withdrawn(struct toolbox *t)
+{
+	read_state_withdraw(&t->state);
+}
+
 /* ---- opening ---- */
 
 static int open_roots(struct toolbox *t, struct error *e)

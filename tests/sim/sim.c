@@ -503,6 +503,8 @@ static void see_user(struct sim *s, const struct event_user *u)
 /* What was withdrawn may be asked for again, but not if it has done something: then only the result may tell of it. */
 static void see_tombstone(struct sim *s, const struct event_tombstone *t)
 {
+	if (s->accepted_runs < s->nran && s->withdrawn_runs < s->nran)
+		problem(s, "the tools are not told that an answer is withdrawn");
 	for (size_t i = s->accepted_runs; i < s->nran; i++)
 		s->ran[i].withdrawn = true;
 	s->accepted_runs = s->nran;
@@ -759,6 +761,13 @@ static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 	problem(s, "cancel of '%s', which does not run", tool_use_id);
 }
 
+static void answer_withdrawn(void *ctx)
+{
+	struct sim *s = ctx;
+
+	s->withdrawn_runs = s->nran;
+}
+
 static void new_id(void *ctx, char out[UUID_LEN + 1])
 {
 	struct sim *s = ctx;
@@ -874,6 +883,7 @@ void sim_run(struct sim *s, const char *task)
 		.tool_class = tool_class,
 		.tool_start = tool_start,
 		.tool_cancel = tool_cancel,
+		.answer_withdrawn = answer_withdrawn,
 		.emit = emit,
 		.output_full = output_full,
 		.new_id = new_id,

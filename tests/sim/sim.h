@@ -65,6 +65,7 @@ struct sim {
 		char *id;
 		bool safe, withdrawn;
 	} ran[1024];
+	size_t withdrawn_runs;           /* how many there were when the tools were told last */
 	size_t nran, accepted_runs;      /* before the latter all belong to answers that stand or were withdrawn */
 	bool signalled;
 	int64_t paid;

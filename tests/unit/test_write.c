@@ -76,6 +76,25 @@ static void a_file_must_have_been_read(void **state)
 	assert_contains(write_it(w, "made", S("2")), "replaced");
 }
 
+/* A Read whose answer was withdrawn was never shown to the model. */
+static void a_withdrawn_read_does_not_count(void **state)
+{
+	struct tool_world *w = *state;
+
+	tool_world_put(w, "kept", S("old\n"));
+	tool_world_put(w, "f", S("old\n"));
+	toolbox_answer_begins(w->toolbox);
+	tool_world_call(w, "Read", "{\"file_path\":\"kept\"}");
+	toolbox_answer_begins(w->toolbox);
+	tool_world_call(w, "Read", "{\"file_path\":\"f\"}");
+	toolbox_answer_withdrawn(w->toolbox);
+	assert_contains(write_it(w, "f", S("new\n")), "has not been read yet");
+	assert_contains(write_it(w, "kept", S("new\n")), "has been replaced");
+	toolbox_answer_begins(w->toolbox);
+	tool_world_call(w, "Read", "{\"file_path\":\"f\"}");
+	assert_contains(write_it(w, "f", S("new\n")), "has been replaced");
+}
+
 static void a_part_is_not_enough_but_pages_add_up(void **state)
 {
 	struct tool_world *w = *state;
@@ -245,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(new_files_and_directories, tool_world_setup, tool_world_teardown),
 		cmocka_unit_test_setup_teardown(a_file_must_have_been_read, tool_world_setup, tool_world_teardown),
+		cmocka_unit_test_setup_teardown(a_withdrawn_read_does_not_count, tool_world_setup, tool_world_teardown),
 		cmocka_unit_test_setup_teardown(a_part_is_not_enough_but_pages_add_up, tool_world_setup,
 		                                tool_world_teardown),
 		cmocka_unit_test_setup_teardown(a_byte_order_mark_is_kept, tool_world_setup, tool_world_teardown),
