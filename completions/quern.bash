@@ -54,6 +54,9 @@ _quern()
 	--permission-mode)
 		mapfile -t COMPREPLY < <(compgen -W 'default acceptEdits bypassPermissions' -- "$cur")
 		return ;;
+	--sandbox)
+		mapfile -t COMPREPLY < <(compgen -W 'workspace-write read-only off' -- "$cur")
+		return ;;
 	--output-format | -o)
 		mapfile -t COMPREPLY < <(compgen -W 'stream-json json text' -- "$cur")
 		return ;;
@@ -74,7 +77,7 @@ _quern()
 		return ;;
 	esac
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--prompt --print --no-stdin --system-prompt --append-system-prompt --model --provider --base-url --cwd --add-dir --max-turns --token-budget --max-budget-usd --wall-time --tools --allowedTools --allowed-tools --disallowedTools --disallowed-tools --permission-mode --dangerously-skip-permissions --output-format --include-partial-messages --events --replay --run-dir --quiet --verbose --set --check --print-schema --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W '--prompt --print --no-stdin --system-prompt --append-system-prompt --model --provider --base-url --cwd --add-dir --max-turns --token-budget --max-budget-usd --wall-time --tools --allowedTools --allowed-tools --disallowedTools --disallowed-tools --permission-mode --dangerously-skip-permissions --sandbox --output-format --include-partial-messages --events --replay --run-dir --quiet --verbose --set --check --print-schema --help --version' -- "$cur")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi

@@ -28,6 +28,7 @@ _arguments \
 	'--disallowed-tools=[tools that may not run; wins over allow]:RULES:' \
 	'--permission-mode=[what runs without a rule\: reading, edits too, or everything]:MODE:(default acceptEdits bypassPermissions)' \
 	'--dangerously-skip-permissions[the mode bypassPermissions]' \
+	'--sandbox=[what tools can write\: workspace and added directories, their TMPDIR alone, or everything]:MODE:(workspace-write read-only off)' \
 	'-o[events as they come, the result alone, or the answer'\''s text]:FORMAT:(stream-json json text)' \
 	'--output-format=[events as they come, the result alone, or the answer'\''s text]:FORMAT:(stream-json json text)' \
 	'--include-partial-messages[pieces of answers as they arrive]' \

@@ -72,6 +72,11 @@ int sandbox_add_readable(struct sandbox *s, const char *dir)
 	return places_add(&s->readable, dir);
 }
 
+int sandbox_add_writable(struct sandbox *s, const char *dir)
+{
+	return places_add(&s->writable, dir);
+}
+
 /* ---- what holds ---- */
 
 static bool has_files(const struct sandbox *s)

@@ -22,7 +22,7 @@
 
 enum sandbox_mode {
 	SANDBOX_WORKSPACE_WRITE,
-	SANDBOX_READ_ONLY, /* nothing but tmpdir is writable */
+	SANDBOX_READ_ONLY, /* nothing but what sandbox_add_writable adds */
 	SANDBOX_OFF
 };
 
@@ -33,7 +33,6 @@ struct sandbox_config {
 	const char *const *write; /* further writable files and directories, as the user wrote them: absolute, or ~ */
 	const char *const *read_deny; /* to be hidden beside the default secret places, likewise; may be missing yet */
 	const char *key_file;         /* hidden too if it lies in no writable place; NULL = none */
-	const char *tmpdir;           /* writable in every mode; NULL = none */
 	const char *home;             /* "~" and where the default secret places are; NULL = not known */
 	bool network;
 	bool best_effort; /* a hidden place inside a writable one is passed over */
@@ -44,8 +43,10 @@ struct sandbox;
 /* NULL with *e: ERR_INPUT for a place that cannot be used, or that cannot be hidden. */
 struct sandbox *sandbox_open(const struct sandbox_config *cfg, struct error *e);
 void sandbox_free(struct sandbox *s);
-/* A directory that children may read wherever it lies (the run directory). -1: no memory. */
+/* A directory made meanwhile that children may read, or write in every mode (their TMPDIR), wherever it lies; before
+ * sandbox_prepare. -1: no memory. */
 int sandbox_add_readable(struct sandbox *s, const char *dir);
+int sandbox_add_writable(struct sandbox *s, const char *dir);
 
 /* What holds, as words; NULL terminated, static. Nothing is missing in mode off. */
 enum { SANDBOX_WORDS = 8 };

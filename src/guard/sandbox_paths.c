@@ -159,8 +159,6 @@ static int add_written(struct places *p, const char *const *written, const char 
 
 int places_writable(struct places *p, const struct sandbox_config *cfg, struct error *e)
 {
-	if (cfg->tmpdir && places_add(p, cfg->tmpdir))
-		return error_nomem(e);
 	if (cfg->mode != SANDBOX_WORKSPACE_WRITE)
 		return 0;
 	if (add_all(p, cfg->roots))

@@ -57,6 +57,12 @@ int check_word(const char *name, const char *text, struct error *e)
 	return check_title(name, text, e);
 }
 
+int check_place(const char *name, const char *text, struct error *e)
+{
+	(void)name;
+	return *text ? 0 : bad(e, "is empty");
+}
+
 int check_path(const char *name, const char *text, struct error *e)
 {
 	(void)name;

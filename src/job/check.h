@@ -8,6 +8,7 @@ int check_text(const char *name, const char *text, struct error *e);   /* UTF-8,
 int check_prompt(const char *name, const char *text, struct error *e); /* UTF-8, not blank */
 int check_word(const char *name, const char *text, struct error *e);   /* printable, no white space, not empty */
 int check_title(const char *name, const char *text, struct error *e);  /* printable UTF-8, not empty */
+int check_place(const char *name, const char *text, struct error *e);  /* not empty; "~/" is understood later */
 int check_path(const char *name, const char *text, struct error *e);   /* not empty, no "~/" */
 int check_url(const char *name, const char *text, struct error *e);    /* http or https, no user or password */
 int check_env(const char *name, const char *text, struct error *e);    /* a variable's name and value */

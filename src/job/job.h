@@ -79,6 +79,9 @@ struct job {
 	const char *const *env_keep;
 	const char *permission_mode; /* "default", "acceptEdits", "bypassPermissions" */
 	const char *const *allow, *const *deny;
+	const char *sandbox_mode; /* "workspace-write", "read-only", "off" */
+	bool sandbox_network, sandbox_best_effort;
+	const char *const *sandbox_write, *const *sandbox_read_deny;
 
 	/* limits; 0 = none unless said otherwise */
 	int64_t max_turns; /* always >= 1 */

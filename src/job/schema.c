@@ -14,6 +14,7 @@ static const char *const efforts[] = { "low", "medium", "high", "xhigh", "max", 
 static const char *const stdin_choices[] = { "none", "context", NULL }; /* the order of enum stdin_mode */
 static const char *const tool_names[] = { "Read", "Write", "Edit", "Glob", "Grep", "Bash", "TodoWrite", NULL };
 static const char *const modes[] = { "default", "acceptEdits", "bypassPermissions", NULL };
+static const char *const sandboxes[] = { "workspace-write", "read-only", "off", NULL };
 static const char *const executors[] = { "streaming", "batch", NULL };
 static const char *const formats[] = { "stream-json", "json", "text", NULL };
 static const char *const schemas[] = { "job", "events", NULL };
@@ -34,7 +35,7 @@ const struct job_section job_sections[] = {
 	{ "limits", "when to stop; a limit that is not given is no limit, unless it has a default" },
 	{ "tools", "what the model can do" },
 	{ "permissions", "what it may do" },
-	{ "sandbox", "what the system lets it do" },
+	{ "sandbox", "what the system lets its tools do" },
 	{ "output", "what comes out" },
 	{ NULL, NULL },
 };
@@ -451,6 +452,44 @@ const struct job_key job_keys[] = {
 	  .group = GROUP_TOOLS,
 	  .help = "the mode bypassPermissions" },
 
+	/* the sandbox */
+	{ .path = "sandbox.mode",
+	  .type = KEY_ENUM,
+	  .at = AT(sandbox_mode),
+	  .choices = sandboxes,
+	  .fallback = "workspace-write",
+	  .group = GROUP_TOOLS,
+	  .option = "sandbox",
+	  .arg = "MODE",
+	  .help = "what tools can write: workspace and added directories, their TMPDIR alone, or everything",
+	  .man = "See SANDBOX" },
+	{ .path = "sandbox.network",
+	  .type = KEY_BOOL,
+	  .at = AT(sandbox_network),
+	  .fallback = "false",
+	  .group = GROUP_TOOLS,
+	  .help = "tools may use the network",
+	  .man = "Local sockets stay closed: services behind them would act outside the sandbox" },
+	{ .path = "sandbox.write",
+	  .type = KEY_LIST,
+	  .at = AT(sandbox_write),
+	  .check = check_place,
+	  .group = GROUP_TOOLS,
+	  .help = "further files and directories that tools may write; ~ is the home directory",
+	  .man = "Each must exist. Read, Edit and Write do not reach them, programs do" },
+	{ .path = "sandbox.read_deny",
+	  .type = KEY_LIST,
+	  .at = AT(sandbox_read_deny),
+	  .check = check_place,
+	  .group = GROUP_TOOLS,
+	  .help = "files and directories that tools may not read, beside the usual places of secrets",
+	  .man = "They need not exist yet" },
+	{ .path = "sandbox.best_effort",
+	  .type = KEY_BOOL,
+	  .at = AT(sandbox_best_effort),
+	  .fallback = "false",
+	  .group = GROUP_TOOLS,
+	  .help = "run also where the kernel cannot enforce all of the sandbox" },
 	{ .path = "sandbox.max_processes",
 	  .type = KEY_INT,
 	  .at = AT(max_processes),

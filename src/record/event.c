@@ -51,6 +51,21 @@ void line_usage(struct json_out *o, const struct usage *u)
 	jo_end(o);
 }
 
+static void put_sandbox(struct json_out *o, const struct event_sandbox *s)
+{
+	if (!s->mode)
+		return;
+	jo_key(o, "quern_sandbox");
+	jo_object(o);
+	jo_kstr(o, "mode", s->mode);
+	jo_kbool(o, "network", s->network);
+	key_strings(o, "enforced", s->enforced);
+	key_strings(o, "missing", s->missing);
+	jo_kint(o, "landlock_abi", s->landlock_abi);
+	jo_kbool(o, "loop_confined", s->loop_confined);
+	jo_end(o);
+}
+
 static void write_init(struct line *l)
 {
 	const struct event_init *v = &l->ev->u.init;
@@ -70,6 +85,7 @@ static void write_init(struct line *l)
 	jo_kstr(o, "claude_code_version", STREAM_VERSION);
 	jo_kstr(o, "quern_version", l->version);
 	jo_kstr(o, "quern_provider", or_empty(v->provider));
+	put_sandbox(o, &v->sandbox);
 }
 
 /* What stands for a block whose strings could not be cut enough: the parts that pairing and consumers need. */

@@ -56,10 +56,19 @@ struct limit_line {
 	bool is_usd; /* then in nano-USD */
 };
 
+/* How tools are confined; without a mode it is not told. */
+struct event_sandbox {
+	const char *mode;
+	bool network;
+	const char *const *enforced, *const *missing; /* NULL terminated */
+	int landlock_abi;                             /* 0 = none */
+	bool loop_confined;                           /* the loop process can neither execute nor write elsewhere */
+};
 struct event_init {
 	const char *cwd, *model, *permission_mode, *api_key_source, *provider;
 	const char *const *tools;          /* NULL terminated */
 	const char *const *tools_withheld; /* "Name: why", NULL terminated, may be NULL */
+	struct event_sandbox sandbox;
 };
 struct event_assistant {
 	const char *message_id, *model;

@@ -41,6 +41,7 @@ const struct schema_field schema_init[] = {
 	{ "claude_code_version", "{\"type\":\"string\",\"pattern\":\"^[0-9]+\\\\.[0-9]+\\\\.[0-9]+$\"}", false },
 	{ "quern_version", STR, false },
 	{ "quern_provider", STR, false },
+	{ "quern_sandbox", REF("sandbox"), true },
 	END,
 };
 
@@ -174,6 +175,15 @@ static const struct schema_field limit[] = {
 	{ "left", "{\"type\":\"number\"}", false },
 	END,
 };
+static const struct schema_field sandbox[] = {
+	{ "mode", "{\"enum\":[\"workspace-write\",\"read-only\",\"off\"]}", false },
+	{ "network", BOOL, false },
+	{ "enforced", STRINGS, false },
+	{ "missing", STRINGS, false },
+	{ "landlock_abi", COUNT, false },
+	{ "loop_confined", BOOL, false },
+	END,
+};
 static const struct schema_field denial[] = {
 	{ "tool_name", STR, false },
 	{ "tool_use_id", STR, false },
@@ -207,6 +217,7 @@ static const struct {
 	{ "model_usage", model_usage },
 	{ "limit", limit },
 	{ "denial", denial },
+	{ "sandbox", sandbox },
 	{ "assistant_message", assistant_message },
 	{ "user_message", user_message },
 };

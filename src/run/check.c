@@ -22,10 +22,15 @@ static int check_tape(struct world *w, struct error *e)
 	return m ? 0 : -1;
 }
 
-int run_check(struct job *job, struct error *e)
+int run_check(struct job *job, struct buf *notes, struct error *e)
 {
 	struct world w = { .job = job, .arena = ARENA_INIT };
-	int rc = world_workspace(&w, e) || world_check_settings(&w, e) || check_tape(&w, e);
+	int rc = world_workspace(&w, e) || world_open_sandbox(&w, e) || world_check_bypass(&w, e) ||
+	         world_check_settings(&w, e) || check_tape(&w, e);
+
+	if (rc == 0)
+		sandbox_describe(w.sandbox, notes);
+	sandbox_free(w.sandbox);
 
 	arena_release(&w.arena);
 	return rc ? -1 : 0;

@@ -59,12 +59,13 @@ static void (*const printers[])(const struct job *job, struct buf *out) = {
 	[ACTION_CHECK] = print_check,
 };
 
-static int print(const struct job *job)
+static int print(const struct job *job, const struct buf *notes)
 {
 	struct buf out = BUF_INIT((size_t)4 << 20);
 	struct error e = ERROR_INIT;
 
 	printers[job->action](job, &out);
+	buf_adds(&out, buf_str(notes));
 	int rc = buf_check(&out, "the text", &e) || out_print(buf_str(&out), out.len, &e);
 	if (rc)
 		log_error("%s", e.msg);
@@ -77,14 +78,17 @@ int run_job(struct job *job, char **envp)
 	log_set_level(job->quiet ? LOG_QUIET : job->verbose ? LOG_VERBOSE : LOG_NORMAL);
 	if (job->action == ACTION_RUN)
 		return run_agent(job, envp);
-	if (job->action == ACTION_CHECK) {
-		struct error e = ERROR_INIT;
-		if (run_check(job, &e)) {
-			log_error("%s", e.msg);
-			return terminal_exit_code(TERM_SETUP_FAILED, false);
-		}
+	struct buf notes = BUF_INIT((size_t)1 << 20);
+	struct error e = ERROR_INIT;
+	int code;
+	if (job->action == ACTION_CHECK && run_check(job, &notes, &e)) {
+		log_error("%s", e.msg);
+		code = terminal_exit_code(TERM_SETUP_FAILED, false);
+	} else {
+		code = print(job, &notes);
 	}
-	return print(job);
+	buf_release(&notes);
+	return code;
 }
 
 #define MAX_LINES 64

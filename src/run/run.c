@@ -11,7 +11,8 @@
 
 static const char *const setup_names[] = {
 	[SETUP_SIGNALS] = "internal_error",    [SETUP_OPTIONS] = "config_invalid",
-	[SETUP_WORKSPACE] = "cwd_unavailable", [SETUP_TASK] = "prompt_unavailable",
+	[SETUP_WORKSPACE] = "cwd_unavailable", [SETUP_SANDBOX] = "sandbox_required_unavailable",
+	[SETUP_BYPASS] = "bypass_root",        [SETUP_TASK] = "prompt_unavailable",
 	[SETUP_KEY] = "api_key_unavailable",   [SETUP_RUN_DIR] = "run_dir_unavailable",
 	[SETUP_TOOLS] = "tools_unavailable",   [SETUP_MODEL] = "model_unavailable",
 	[SETUP_OUTPUT] = "output_unavailable",
@@ -51,6 +52,8 @@ static void fill_config(struct world *w, struct loop_config *c)
 		.api_key_source = w->key_source,
 		.tools = toolbox_offered(w->toolbox),
 		.tools_withheld = toolbox_withheld(w->toolbox),
+		.sandbox = { sandbox_mode_name(sandbox_mode(w->sandbox)), w->job->sandbox_network, w->enforced,
+		             w->missing, sandbox_abi(w->sandbox), w->confined },
 	};
 }
 
@@ -66,6 +69,7 @@ static void tear_down(struct world *w)
 		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
 	recorder_free(w->recorder);
 	run_dir_free(w->run_dir, keep);
+	sandbox_free(w->sandbox);
 	world_queue_release(w);
 	history_release(&w->history);
 	world_wipe_key(w);

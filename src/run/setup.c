@@ -69,18 +69,18 @@ static int check_price(const struct world *w, struct error *e)
 }
 
 /* bypassPermissions lets the model do anything the user may do: as root that would be the whole machine. */
-static int check_bypass(const struct world *w, struct error *e)
+int world_check_bypass(const struct world *w, struct error *e)
 {
-	if (mode_of(w->job) != MODE_BYPASS || geteuid() != 0)
+	if (mode_of(w->job) != MODE_BYPASS || geteuid() != 0 || sandbox_is_whole(w->sandbox))
 		return 0;
 	return error_set(e, ERR_INPUT,
-	                 "permissions.mode: bypassPermissions is refused for root; allow the tools that are "
-	                 "needed by name (--allowedTools) or run as another user");
+	                 "permissions.mode: bypassPermissions is refused for root without a sandbox that is enforced; "
+	                 "allow the tools that are needed by name (--allowedTools) or run as another user");
 }
 
 int world_check_settings(const struct world *w, struct error *e)
 {
-	return check_bypass(w, e) || check_price(w, e) ? -1 : 0;
+	return check_price(w, e);
 }
 
 static int make_task(struct world *w, struct error *e)
@@ -110,6 +110,8 @@ static int make_run_dir(struct world *w, struct error *e)
 	if (!w->run_dir)
 		return -1;
 	const char *tmp = run_dir_tmp(w->run_dir, e);
+	if (tmp && sandbox_add_writable(w->sandbox, tmp))
+		return error_nomem(e);
 	return tmp ? world_child_env(w, tmp, e) : -1;
 }
 
@@ -156,6 +158,7 @@ static int make_tools(struct world *w, struct error *e)
 		.calls = tool_child_calls,
 		.ncalls = tool_child_ncalls,
 		.max_processes = (int)job->max_processes,
+		.sandbox = w->sandbox,
 		.forget = forget_secrets,
 		.ctx = w,
 	};
@@ -174,6 +177,7 @@ static int make_tools(struct world *w, struct error *e)
 		.child_env = w->child_env,
 		.named_env = world_named_env(w),
 		.max_spill = (size_t)job->tool_max_spill,
+		.no_edits = sandbox_mode(w->sandbox) == SANDBOX_READ_ONLY ? "the sandbox is read-only" : NULL,
 		.run_dir = w->run_dir,
 		.mask = world_mask,
 		.ctx = w,
@@ -304,6 +308,12 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 	*step = SETUP_WORKSPACE;
 	if (world_workspace(w, e))
 		return -1;
+	*step = SETUP_SANDBOX;
+	if (world_open_sandbox(w, e))
+		return -1;
+	*step = SETUP_BYPASS;
+	if (world_check_bypass(w, e))
+		return -1;
 	*step = SETUP_KEY; /* before the task is waited for: the key is readable in /proc as long as it stands there */
 	if (world_take_key(w, e))
 		return -1;
@@ -315,6 +325,9 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 		return -1;
 	*step = SETUP_TOOLS;
 	if (make_tools(w, e))
+		return -1;
+	*step = SETUP_SANDBOX;
+	if (world_judge_sandbox(w, e))
 		return -1;
 	*step = SETUP_MODEL;
 	if (make_model(w, e))

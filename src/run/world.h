@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/reactor.h"
+#include "guard/sandbox.h"
 #include "guard/secret.h"
 #include "job/job.h"
 #include "loop/deps.h"
@@ -38,6 +39,9 @@ struct world {
 	const char *workspace;       /* absolute, real */
 	const char *const *add_dirs; /* likewise */
 	const char *const *spelled;  /* the absolute names that the user gave the workspace and each of add_dirs */
+	struct sandbox *sandbox;
+	const char *enforced[SANDBOX_WORDS], *missing[SANDBOX_WORDS]; /* of the sandbox */
+	bool confined;                                                /* so are we */
 	struct run_dir *run_dir;
 	const char *const *child_env;
 	struct supervisor *supervisor;
@@ -64,6 +68,8 @@ enum setup_step {
 	SETUP_SIGNALS,
 	SETUP_OPTIONS,
 	SETUP_WORKSPACE,
+	SETUP_SANDBOX,
+	SETUP_BYPASS,
 	SETUP_KEY,
 	SETUP_TASK,
 	SETUP_RUN_DIR,
@@ -72,6 +78,7 @@ enum setup_step {
 	SETUP_OUTPUT
 };
 int world_set_up(struct world *w, enum setup_step *step, struct error *e);
+int world_check_bypass(const struct world *w, struct error *e);   /* needs the sandbox */
 int world_check_settings(const struct world *w, struct error *e); /* what can be refused without reading anything */
 void world_fill_recorder(struct world *w, struct recorder_config *cfg);
 
@@ -106,14 +113,19 @@ int world_workspace(struct world *w, struct error *e);
 const char *const *world_writable_roots(struct world *w);
 const char *const *world_own_files(struct world *w);
 
+/* ---- sandbox.c ---- */
+int world_open_sandbox(struct world *w, struct error *e);        /* needs the workspace */
+int world_judge_sandbox(const struct world *w, struct error *e); /* is it enough for the tools on offer? */
+
 /* ---- prompt.c ---- */
 /* The system prompt: the job's or ours, and what is to be appended. NULL = none. */
 const char *world_system_prompt(struct world *w);
 
 /* ---- run.c, check.c ---- */
 int run_agent(struct job *job, char **envp);
-/* Everything that can be told without stdin, a key or a request. -1: the job would not run, *e says why. */
-int run_check(struct job *job, struct error *e);
+/* Everything that can be told without stdin, a key or a request. -1: the job would not run, *e says why. Notes are
+ * lines that begin with '#'. */
+int run_check(struct job *job, struct buf *notes, struct error *e);
 
 /* ---- signals.c ---- */
 int world_catch_signals(struct world *w, struct error *e);

@@ -95,6 +95,8 @@ static int place_tool(struct toolbox *t, const struct tool_row *row, struct erro
 	else if (verdict == TOOL_NOT_BY_MODE)
 		snprintf(why, sizeof why, "not allowed in mode %s (see --allowedTools)",
 		         permission_mode_name(t->cfg.mode));
+	else if (row->edits && t->cfg.no_edits)
+		snprintf(why, sizeof why, "%s", t->cfg.no_edits);
 	else if (row->program && !program_found(&t->cfg, row->program))
 		snprintf(why, sizeof why,
 		         strchr(row->program, '/') ? "'%.200s' is no executable file in the workspace"

@@ -33,6 +33,7 @@ struct toolbox_config {
 	const char *const
 	        *skip_files; /* absolute paths of our own output files: searches leave them out; NULL terminated */
 	enum permission_mode mode;
+	const char *no_edits;     /* why tools that edit files are withheld; NULL = they are not */
 	const char *const *allow; /* bare tool names for now, NULL terminated */
 	const char *const *deny;
 	const char *const *child_env; /* the whole environment of tools, "NAME=value", NULL terminated */
@@ -60,6 +61,9 @@ const char *toolbox_json(const struct toolbox *t);
 /* Offered names and names withheld (with why), for the init event; NULL terminated arrays owned by the toolbox. */
 const char *const *toolbox_offered(const struct toolbox *t);
 const char *const *toolbox_withheld(const struct toolbox *t);
+
+/* Can the model have programs of its choice executed? */
+bool toolbox_runs_programs(const struct toolbox *t);
 
 enum tool_class { TOOL_UNKNOWN, TOOL_READ_ONLY, TOOL_UNSAFE };
 enum tool_class toolbox_class(const struct toolbox *t, const char *name);

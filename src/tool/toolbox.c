@@ -193,7 +193,11 @@ static bool judge(struct toolbox *t, const struct block *use, const struct tool_
 		return false;
 	}
 	if (!is_offered(t, name)) {
-		result_use_error(t, now, "%s cannot be used here: %s is not installed", row->name, row->program);
+		if (row->edits && t->cfg.no_edits)
+			result_use_error(t, now, "%s cannot be used here: %s", row->name, t->cfg.no_edits);
+		else
+			result_use_error(t, now, "%s cannot be used here: %s is not installed", row->name,
+			                 row->program);
 		return false;
 	}
 	return true;
@@ -353,6 +357,16 @@ const char *toolbox_json(const struct toolbox *t)
 const char *const *toolbox_offered(const struct toolbox *t)
 {
 	return (const char *const *)t->offered;
+}
+
+bool toolbox_runs_programs(const struct toolbox *t)
+{
+	for (size_t i = 0; t->offered[i]; i++) {
+		const struct tool_row *row = tool_find(t->offered[i]);
+		if (!row || row == &tool_bash) /* a tool of the job's own is a program */
+			return true;
+	}
+	return false;
 }
 
 const char *const *toolbox_withheld(const struct toolbox *t)

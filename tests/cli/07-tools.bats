@@ -92,8 +92,9 @@ two_calls() { jq -cn --argjson a "$1" --argjson b "$2" '{content: [$a, $b]}'; }
 @test "bypassPermissions as root needs a sandbox: exit 2" {
 	[ "$(id -u)" = 0 ] || return 0
 	serve '[]'
-	q -p go --permission-mode bypassPermissions
+	q -p go --permission-mode bypassPermissions --sandbox off
 	is "$rc" 2
+	is "$(result .startup_failure_reason)" bypass_root
 }
 
 @test "a failed Bash call cancels the later calls of its message, and says why" {

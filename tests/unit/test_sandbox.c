@@ -86,16 +86,15 @@ static void make_tree(void)
 
 static struct sandbox_config config(int abi)
 {
-	static char work[128], tmp[128], key[128], home[128];
+	static char work[128], key[128], home[128];
 	static const char *roots[] = { work, NULL };
 	static const char *deny[] = { "~/denied", "~/later/than", NULL };
 
 	snprintf(work, sizeof work, "%s/work", T);
-	snprintf(tmp, sizeof tmp, "%s/tmp", T);
 	snprintf(key, sizeof key, "%s/key", T);
 	snprintf(home, sizeof home, "%s/home", T);
 	return (struct sandbox_config){
-		.roots = roots, .read_deny = deny, .key_file = key, .tmpdir = tmp, .home = home, .max_abi = abi
+		.roots = roots, .read_deny = deny, .key_file = key, .home = home, .max_abi = abi
 	};
 }
 
@@ -108,6 +107,7 @@ static void start(struct fixture *f, const struct sandbox_config *cfg)
 	memset(f, 0, sizeof *f);
 	f->box = sandbox_open(cfg, &e);
 	assert_string_equal(e.msg, "");
+	assert_int_equal(sandbox_add_writable(f->box, at("tmp")), 0);
 	f->r = reactor_open(&e);
 	assert_non_null(f->r);
 	struct supervisor_config sup = { .calls = calls, .ncalls = 1, .sandbox = f->box };

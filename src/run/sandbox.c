@@ -1,0 +1,60 @@
+/* The job's sandbox. */
+#include "run/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+
+static enum sandbox_mode mode_of(const struct job *job)
+{
+	for (int mode = SANDBOX_WORKSPACE_WRITE; mode < SANDBOX_OFF; mode++)
+		if (!strcmp(job->sandbox_mode, sandbox_mode_name((enum sandbox_mode)mode)))
+			return (enum sandbox_mode)mode;
+	return SANDBOX_OFF;
+}
+
+int world_open_sandbox(struct world *w, struct error *e)
+{
+	const struct job *job = w->job;
+	struct sandbox_config cfg = { .mode = mode_of(job),
+		                      .roots = world_writable_roots(w),
+		                      .write = job->sandbox_write,
+		                      .read_deny = job->sandbox_read_deny,
+		                      .key_file = job->api_key_file,
+		                      .home = getenv("HOME"),
+		                      .network = job->sandbox_network,
+		                      .best_effort = job->sandbox_best_effort };
+
+	if (!cfg.roots)
+		return error_nomem(e);
+	w->sandbox = sandbox_open(&cfg, e);
+	if (!w->sandbox)
+		return -1;
+	sandbox_enforced(w->sandbox, w->enforced);
+	sandbox_missing(w->sandbox, w->missing);
+	return 0;
+}
+
+static void join(const char *const *words, struct buf *out)
+{
+	for (size_t i = 0; words[i]; i++)
+		buf_addf(out, "%s%s", i ? ", " : "", words[i]);
+}
+
+int world_judge_sandbox(const struct world *w, struct error *e)
+{
+	struct buf words = BUF_INIT(200);
+	int rc = 0;
+
+	join(w->missing, &words);
+	if (w->missing[0] && w->job->sandbox_best_effort)
+		log_warn("the sandbox holds in part, what does not is: %s", buf_str(&words));
+	else if (w->missing[0] && toolbox_runs_programs(w->toolbox))
+		rc = error_set(e, ERR_SYS,
+		               "this kernel cannot enforce the sandbox (%s; it needs Landlock ABI 2 and seccomp): run "
+		               "without it (--sandbox off), or set sandbox.best_effort: true to have what there is",
+		               buf_str(&words));
+	buf_release(&words);
+	return rc;
+}
