@@ -16,6 +16,8 @@ one turn         wall time and largest resident set of a one-turn job / of curl 
                  many `bash -c "echo hi"`; the server (bench/server) does not look at what it gets
 turn 200 / 10    from one request's first byte to the next one's, near the end and near the beginning of that job
 child            `bash -c "echo hi"` from the request until its output and end are known: by the supervisor / by posix_spawn
+overlap          a turn whose call, read-only or not, is complete 0.5 s after the beginning of an answer of 2 s and runs for
+                 1.2 s / curl that takes the same answer; and the same with tools.executor: batch, whose results must be the same
 deltas           bytes of stdout for an answer of 5,000 text deltas
 memory           peak resident set (VmHWM) at the end of a job of 200 tool turns, of the loop process and of both processes
                  together, beyond that of a C program that made one POST with libcurl. A forked process counts the pages
@@ -64,6 +66,7 @@ class Bench:
         self.build, self.source = os.path.abspath(build), os.path.abspath(source)
         self.runs = 10 if quick else 40
         self.rounds = 1 if quick else 5
+        self.overlaps = 1 if quick else 3
         self.dir = tempfile.mkdtemp(prefix="quern-bench.")
         self.quern = os.path.join(self.dir, "quern")
         shutil.copy(os.path.join(self.build, "quern"), self.quern)
@@ -259,6 +262,32 @@ class Bench:
         ours, _, theirs, _ = [int(x) for x in out.split()]
         row("a child: supervisor / posix_spawn", ms(ours), ms(theirs), times(ours, theirs))
 
+    def overlap(self):
+        job = os.path.join(self.dir, "overlap.yaml")
+        with open(job, "w", encoding="utf-8") as f:
+            f.write("prompt: go\npermissions: {allow: [Bash]}\ntools:\n  external:\n    - name: look\n      description: Looks.\n"
+                    "      command: [sleep, '1.2']\n      read_only: true\n      input_schema: {type: object}\n")
+        for what, call in (("read-only", {"name": "look", "input": {}, "id": "call"}),
+                           ("unsafe", {"name": "Bash", "input": {"command": "sleep 1.2"}, "id": "call"})):
+            # 17 events, the fifth of which shows that the call is complete
+            answer = {"content": [{"tool_use": call}, {"text": "w" * 9 * 40}], "piece": 40, "split": "events", "delay": 0.125}
+            port, _ = self.serve([answer, {"text": "fine"}] * (2 * self.overlaps + 2), "--no-check")
+            command = [self.quern, job, "--base-url", f"http://127.0.0.1:{port}"]
+            batch = [*command, "--set", "tools.executor=batch"]
+            ours, waiting = [min(self.timeit(1, *c)[0] for _ in range(self.overlaps)) for c in (command, batch)]
+            if self.told(command) != self.told(batch):
+                sys.exit("run.py: the batch executor shows something else")
+            port, _ = self.serve([{**answer, "repeat": True}], "--no-check")
+            theirs = min(self.timeit(1, *self.curl(f"http://127.0.0.1:{port}", self.body))[0] for _ in range(self.overlaps))
+            row(f"overlap, {what} call: quern / curl", ms(ours), ms(theirs), times(ours, theirs), "1.05 x")
+            row(f"overlap, {what} call: batch / curl", ms(waiting), ms(theirs), times(waiting, theirs))
+
+    def told(self, command):
+        """What a run shows of answers and results."""
+        out = subprocess.run(command, cwd=self.work, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, check=True).stdout
+        return [e["message"]["content"] for e in map(json.loads, out.splitlines()) if "message" in e]
+
     def deltas(self):
         port, _ = self.serve([{"text": "word " * 5000, "piece": 5}])
         row("stdout for 5,000 text deltas", f"{len(self.ask(f'http://127.0.0.1:{port}'))} bytes", bound="110000")
@@ -300,7 +329,7 @@ def main():
     bench = Bench(args.build, args.source, args.quick)
     try:
         for part in (bench.size, bench.startup, bench.plain_task, bench.first_byte, bench.plain_turn, bench.tls_turn,
-                     bench.many_turns, bench.child, bench.deltas, bench.memory):
+                     bench.many_turns, bench.child, bench.overlap, bench.deltas, bench.memory):
             part()
     finally:
         bench.close()
