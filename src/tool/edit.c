@@ -87,6 +87,13 @@ static int find(struct edit *x)
 		        "Found %zu matches of the string to replace, but replace_all is false. To replace all of them "
 		        "set replace_all to true; to replace one, give more of the text around it.%s\nString: %.*s",
 		        x->m.n, changed_hint(x), quoted(x), x->old);
+	if (x->m.n > 1 && (!x->j->known || was_changed(x)))
+		return file_fail(
+		        "%s (Found %zu matches; an edit of a single one needs no Read.)",
+		        x->j->known ? "File has been unexpectedly modified. Read it again before attempting to write "
+		                      "it."
+		                    : "File has not been read yet. Read it first before writing to it.",
+		        x->m.n);
 	return 0;
 }
 
@@ -185,7 +192,8 @@ static int report(const struct edit *x, int dir, const char *name, const struct 
 	r.state.size = x->after.len;
 	r.state.mtime_ns = file_mtime_ns(now);
 	r.state.lines = SIZE_MAX >> 1;
-	/* Who knew all of the old content knows all of the new. */
+	/* Who knew all of the old content knows all of the new, and who knew something still does. */
+	r.state.seen_to = x->j->known && !was_changed(x);
 	r.state.whole = x->j->known && x->j->whole && !was_changed(x);
 	buf_addf(&text, "The file %s has been updated", x->j->path);
 	if (x->m.n > 1)

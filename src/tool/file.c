@@ -66,7 +66,7 @@ int64_t unpack_int(struct unpack *u)
 
 /* ---- loop side ---- */
 
-static const struct read_record *find_state(struct toolbox *t, const char *path)
+const struct read_record *file_known(struct toolbox *t, const char *path)
 {
 	struct error e;
 	enum path_verdict why;
@@ -90,7 +90,7 @@ int file_plan(struct call *c, const char *name, const char *path, bool writing, 
 {
 	static const unsigned char none[SHA256_BYTES];
 	struct toolbox *t = c->t;
-	const struct read_record *r = find_state(t, path);
+	const struct read_record *r = file_known(t, path);
 	int64_t ndirs = 0, nspelled = 0;
 
 	for (const char *const *d = t->cfg.add_dirs; d && *d; d++)
@@ -107,7 +107,7 @@ int file_plan(struct call *c, const char *name, const char *path, bool writing, 
 	pack_bytes(&c->frame, t->run_dir ? t->run_dir : "", t->run_dir ? strlen(t->run_dir) : 0);
 	pack_int(&c->frame, writing && t->cfg.mode != MODE_BYPASS);
 	pack_bytes(&c->frame, path, strlen(path));
-	pack_int(&c->frame, r != NULL);
+	pack_int(&c->frame, r && (r->whole || r->seen_to > 0));
 	pack_int(&c->frame, r && r->whole);
 	pack_bytes(&c->frame, r ? r->sha : none, SHA256_BYTES);
 	c->spec.call = name;
@@ -140,11 +140,14 @@ static void take_report(struct call *c, const struct child_result *res, struct t
 	r.whole = unpack_int(&u) != 0;
 	const char *content = unpack_bytes(&u, &n_content);
 	const char *structured = unpack_bytes(&u, &n_structured);
+	bool unchanged = unpack_int(&u) != 0;
 	if (u.bad)
 		return; /* cut or missing: only the text counts, and the file stays unread */
 	if (n_key > 0 && n_sha == SHA256_BYTES && (r.key = strdup(key))) {
 		memcpy(r.sha, sha, SHA256_BYTES);
 		read_state_note(&c->t->state, &r, first_line);
+		if (!unchanged)
+			read_state_show(&c->t->state, r.key, c->view, first_line > 0 ? c->id : NULL);
 		free(r.key);
 	}
 	if (n_content > 0)
@@ -259,6 +262,7 @@ int file_succeed(const struct file_job *j, const struct buf *text, const struct 
 	pack_bytes(&b, content, strlen(content));
 	bool structured = r->structured && !r->structured->failed;
 	pack_bytes(&b, structured ? buf_str(r->structured) : "", structured ? r->structured->len : 0);
+	pack_int(&b, r->unchanged);
 	int rc = io_write_all(1, buf_str(text), text->len);
 	if (rc == 0 && !b.failed)
 		rc = io_write_all(j->result_fd, b.data, b.len);

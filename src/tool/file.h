@@ -30,6 +30,8 @@ int64_t unpack_int(struct unpack *u);
 
 /* ---- loop side ---- */
 
+/* What is known of the file at the path, NULL if nothing. */
+const struct read_record *file_known(struct toolbox *t, const char *path);
 /* Packs roots, path and read state, and makes c->spec a call of `name`. 0, or -1 with *e. */
 int file_plan(struct call *c, const char *name, const char *path, bool writing, struct error *e);
 /* What was packed is the child's input. 1, what plan returns, or -1 with *e. */
@@ -57,6 +59,7 @@ int file_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int file_fail_path(const struct file_job *j, enum path_verdict why, const struct error *e);
 
 struct file_report {
+	bool unchanged;           /* nothing is shown: it stands in the conversation already */
 	struct read_record state; /* key NULL: nothing to remember */
 	uint64_t first_line;
 	const char *content_json;

@@ -93,6 +93,13 @@ enum tool_permit permission_judge(const struct toolbox_config *cfg, const struct
 
 #define SHA256_BYTES 32
 
+/* What a Read asks for. Another spelling of the path is another view: the model is not to guess that it is one file. */
+struct view {
+	const char *path;
+	uint64_t first, limit;
+	bool limit_given;
+};
+
 struct read_record {
 	char *key;
 	unsigned char sha[SHA256_BYTES]; /* of the content at the last Read, Write or Edit */
@@ -102,6 +109,8 @@ struct read_record {
 	uint64_t lines;   /* lines it has */
 	bool whole;       /* all of it was shown, or the model wrote it */
 	unsigned answer;  /* whose call noted it last */
+	struct view view; /* what the last Read showed, of this very content; the path is owned */
+	char *shown_by;   /* id of that Read, whose result stands in the conversation; NULL = none */
 };
 
 struct read_state {
@@ -115,6 +124,12 @@ const struct read_record *read_state_find(const struct read_state *s, const char
 int read_state_note(struct read_state *s, const struct read_record *now, uint64_t first_line);
 /* What this answer's calls noted was never shown: those files count as not read. */
 void read_state_withdraw(struct read_state *s);
+/* A result with that view of the noted file is about to enter the conversation; id NULL: the file changed, none is. */
+void read_state_show(struct read_state *s, const char *key, struct view v, const char *id);
+/* Would a Read of that view show again, if the content is the same, what stands in the conversation? */
+bool read_state_shown(const struct read_record *r, struct view v);
+/* That result is no longer in the conversation: what it showed was never seen. NULL: none is. */
+void read_state_forget(struct read_state *s, const char *id);
 void read_state_release(struct read_state *s);
 
 /* ---- toolbox and call ---- */
@@ -160,6 +175,7 @@ struct call {
 	int cwd_fd;        /* owned, -1 = none */
 	char base[4096];   /* the real path of cwd_fd */
 	char *only_name;   /* Grep of a single file: its name in base */
+	struct view view;  /* Read */
 	char *spill_path;  /* where the output goes when it is large */
 	size_t spill_room; /* bytes that the file may hold */
 	int child;

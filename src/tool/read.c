@@ -29,12 +29,13 @@ static const struct tool_param params[] = {
 struct window {
 	uint64_t first, count; /* lines wanted */
 	bool count_given;
-	uint64_t line;    /* number of the line that is coming in */
-	uint64_t shown;   /* lines put out */
-	bool full;        /* the byte limit was reached */
-	uint64_t bad;     /* ill-formed places and NULs in what is shown */
-	struct buf out;   /* with numbers */
-	struct buf plain; /* without */
+	bool shown_before; /* this view of the content that is known stands in the conversation */
+	uint64_t line;     /* number of the line that is coming in */
+	uint64_t shown;    /* lines put out */
+	bool full;         /* the byte limit was reached */
+	uint64_t bad;      /* ill-formed places and NULs in what is shown */
+	struct buf out;    /* with numbers */
+	struct buf plain;  /* without */
 	char cur[LINE_KEEP];
 	size_t cur_len;    /* bytes kept of the line */
 	uint64_t line_len; /* bytes it has */
@@ -220,6 +221,31 @@ static void structured(const struct file_job *j, const struct window *w, uint64_
 	jo_end(&o);
 }
 
+/* The lines stand in the conversation, as they are. */
+static int show_unchanged(struct file_job *j, struct file_report *r)
+{
+	struct buf text = BUF_INIT(8192), info = BUF_INIT(16384);
+	struct json_out o;
+
+	buf_addf(&text, "(The file has not changed since it was read; the earlier result of Read still holds: %s)",
+	         j->path);
+	json_out_init(&o, &info);
+	jo_object(&o);
+	jo_kstr(&o, "type", "file_unchanged");
+	jo_key(&o, "file");
+	jo_object(&o);
+	jo_kstr(&o, "filePath", j->path);
+	jo_end(&o);
+	jo_end(&o);
+	r->unchanged = true;
+	r->structured = &info;
+	int rc = file_succeed(j, &text, r);
+	r->structured = NULL;
+	buf_release(&text);
+	buf_release(&info);
+	return rc;
+}
+
 static int show_text(struct file_job *j, struct window *w, struct file_report *r)
 {
 	uint64_t total = w->line - 1, last = w->first + w->shown - 1;
@@ -251,6 +277,8 @@ static int show_text(struct file_job *j, struct window *w, struct file_report *r
 	r->state.seen_to = w->shown > 0 ? last : 0;
 	r->state.lines = total;
 	r->state.whole = r->state.size == 0;
+	if (w->shown_before && memcmp(r->state.sha, j->sha, SHA256_BYTES) == 0)
+		return show_unchanged(j, r);
 	structured(j, w, total, partial, &info);
 	r->structured = &info;
 	int rc = file_succeed(j, &w->out, r);
@@ -270,6 +298,7 @@ static int read_opened(struct file_job *j, int fd)
 	w.first = (uint64_t)unpack_int(&j->in);
 	w.count = (uint64_t)unpack_int(&j->in);
 	w.count_given = unpack_int(&j->in) != 0;
+	w.shown_before = unpack_int(&j->in) != 0;
 	w.line = 1;
 	buf_init(&w.out, WINDOW_BYTES + 8192);
 	buf_init(&w.plain, WINDOW_BYTES + 16384);
@@ -315,9 +344,14 @@ static int plan(struct call *c, struct tool_result *now, struct error *e)
 	(void)now;
 	if (file_plan(c, "read", v[P_PATH].s, false, e) < 0)
 		return -1;
-	pack_int(&c->frame, v[P_OFFSET].set && v[P_OFFSET].i > 0 ? v[P_OFFSET].i : 1);
-	pack_int(&c->frame, v[P_LIMIT].set ? v[P_LIMIT].i : DEFAULT_LINES);
-	pack_int(&c->frame, v[P_LIMIT].set);
+	c->view.path = v[P_PATH].s;
+	c->view.first = v[P_OFFSET].set && v[P_OFFSET].i > 0 ? (uint64_t)v[P_OFFSET].i : 1;
+	c->view.limit = v[P_LIMIT].set ? (uint64_t)v[P_LIMIT].i : DEFAULT_LINES;
+	c->view.limit_given = v[P_LIMIT].set;
+	pack_int(&c->frame, (int64_t)c->view.first);
+	pack_int(&c->frame, (int64_t)c->view.limit);
+	pack_int(&c->frame, c->view.limit_given);
+	pack_int(&c->frame, read_state_shown(file_known(c->t, v[P_PATH].s), c->view));
 	return file_plan_end(c, e);
 }
 

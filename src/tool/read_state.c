@@ -12,6 +12,14 @@ static struct read_record *find(const struct read_state *s, const char *key)
 	return NULL;
 }
 
+static void hide(struct read_record *r)
+{
+	free(r->shown_by);
+	free((char *)(uintptr_t)r->view.path);
+	r->shown_by = NULL;
+	r->view.path = NULL;
+}
+
 const struct read_record *read_state_find(const struct read_state *s, const char *key)
 {
 	return find(s, key);
@@ -38,6 +46,7 @@ int read_state_note(struct read_state *s, const struct read_record *now, uint64_
 	} else if (memcmp(r->sha, now->sha, SHA256_BYTES) != 0) {
 		r->seen_to = 0; /* what was seen of the old content does not count */
 		r->whole = false;
+		hide(r);
 	}
 	memcpy(r->sha, now->sha, SHA256_BYTES);
 	r->answer = s->answer;
@@ -56,18 +65,58 @@ void read_state_withdraw(struct read_state *s)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		if (s->v[i].answer == s->answer)
+		if (s->v[i].answer == s->answer) {
+			hide(&s->v[i]);
 			free(s->v[i].key);
-		else
+		} else {
 			s->v[kept++] = s->v[i];
+		}
 	}
 	s->n = kept;
 }
 
-void read_state_release(struct read_state *s)
+void read_state_show(struct read_state *s, const char *key, struct view v, const char *id)
+{
+	struct read_record *r = find(s, key);
+
+	if (!r)
+		return;
+	hide(r);
+	if (!id)
+		return;
+	r->view = v;
+	r->view.path = strdup(v.path);
+	r->shown_by = strdup(id);
+	if (!r->view.path || !r->shown_by)
+		hide(r); /* without memory it is shown again */
+}
+
+bool read_state_shown(const struct read_record *r, struct view v)
+{
+	return r && r->shown_by && r->whole && strcmp(r->view.path, v.path) == 0 && r->view.first == v.first &&
+	       r->view.limit == v.limit && r->view.limit_given == v.limit_given;
+}
+
+static void forget(struct read_record *r)
+{
+	hide(r);
+	r->seen_to = 0;
+	r->whole = false;
+}
+
+void read_state_forget(struct read_state *s, const char *id)
 {
 	for (size_t i = 0; i < s->n; i++)
+		if (!id || (s->v[i].shown_by && strcmp(s->v[i].shown_by, id) == 0))
+			forget(&s->v[i]);
+}
+
+void read_state_release(struct read_state *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
 		free(s->v[i].key);
+		hide(&s->v[i]);
+	}
 	free(s->v);
 	*s = (struct read_state){ 0 };
 }

@@ -96,5 +96,8 @@ void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms
 /* An answer's calls may come from now on; and: that answer is withdrawn, the model has not seen what they found. */
 void toolbox_answer_begins(struct toolbox *t);
 void toolbox_answer_withdrawn(struct toolbox *t);
+/* The call's result left the conversation (NULL: all of them did): what a Read showed by it counts as not seen, so that
+ * it is shown again and no file is written over unseen. */
+void toolbox_forget(struct toolbox *t, const char *tool_use_id);
 
 #endif

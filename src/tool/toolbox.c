@@ -267,6 +267,11 @@ int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, vo
 	return 1;
 }
 
+void toolbox_forget(struct toolbox *t, const char *tool_use_id)
+{
+	read_state_forget(&t->state, tool_use_id);
+}
+
 void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms)
 {
 	for (struct call *c = t->calls; c; c = c->next)

@@ -272,3 +272,17 @@ make_escape() {
 	cmp target.txt "$T/orig"
 	is "$(ls -A)" target.txt
 }
+
+@test "a file that did not change is not shown twice; one that did is" {
+	printf 'one\ntwo\n' >f
+	local again; again=$(call Read '{"file_path":"f"}')
+	serve "$(script "$again" "$again" "$(bash_call 'touch f')" "$again" "$(bash_call 'echo three >>f')" "$again" "$(say end)")"
+	q -p go --allowedTools Bash
+	exits 0
+	has "$(result_text 2)" "one"
+	has "$(result_text 3)" "has not changed since it was read"
+	lacks "$(result_text 3)" "one"
+	has "$(result_text 5)" "has not changed since it was read"
+	has "$(result_text 7)" "three"
+	is "$(ev 'select(.type=="user").tool_use_result.type? // empty' | tr '\n' ' ')" "text file_unchanged file_unchanged text "
+}

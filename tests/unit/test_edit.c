@@ -102,6 +102,8 @@ static void every_row(void **state)
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		tool_world_put(w, rows[i].name, rows[i].before, rows[i].before_n);
+		if (rows[i].all)
+			tool_world_call(w, "Read", "{\"file_path\":\"%s\"}", rows[i].name);
 		const char *text = edit(w, rows[i].name, rows[i].old, rows[i].new_text, rows[i].all);
 		if (!strstr(text, rows[i].says))
 			fail_msg("%s: '%s' is not in: %s", rows[i].name, rows[i].says, text);
@@ -114,6 +116,26 @@ static void every_row(void **state)
 		tool_world_expect(w, rows[i].name, rows[i].after, rows[i].after_n);
 	}
 	tool_world_sh(w, "test -z \"$(ls -A | grep '^.quern')\"");
+}
+
+/* One match speaks for itself; many are a change of what was not seen. */
+static void many_matches_need_a_read(void **state)
+{
+	struct tool_world *w = *state;
+
+	tool_world_put(w, "f", S("a b a\n"));
+	assert_contains(edit(w, "f", "a", "c", true), "File has not been read yet.");
+	tool_world_expect(w, "f", S("a b a\n"));
+	assert_contains(edit(w, "f", "b", "B", true), "updated");
+	assert_contains(edit(w, "f", "a", "c", true), "File has not been read yet.");
+	tool_world_call(w, "Read", "{\"file_path\":\"f\",\"limit\":1}");
+	tool_world_put(w, "f", S("a b a a\n"));
+	assert_contains(edit(w, "f", "a", "c", true), "File has been unexpectedly modified.");
+	assert_contains(w->result.text, "Found 3 matches");
+	tool_world_call(w, "Read", "{\"file_path\":\"f\"}");
+	assert_contains(edit(w, "f", "a", "c", true), "3 replacements");
+	assert_contains(edit(w, "f", "c", "d", true), "3 replacements"); /* our own change is known */
+	tool_world_expect(w, "f", S("d b d d\n"));
 }
 
 static void an_identical_edit_leaves_the_time_alone(void **state)
@@ -206,6 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(every_row, tool_world_setup, tool_world_teardown),
+		cmocka_unit_test_setup_teardown(many_matches_need_a_read, tool_world_setup, tool_world_teardown),
 		cmocka_unit_test_setup_teardown(an_identical_edit_leaves_the_time_alone, tool_world_setup,
 		                                tool_world_teardown),
 		cmocka_unit_test_setup_teardown(the_lines_around_are_shown, tool_world_setup, tool_world_teardown),

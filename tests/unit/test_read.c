@@ -171,6 +171,76 @@ static void added_directories(void **state)
 	assert_string_equal(read_it(w, "cross"), "     1\tthere\n");
 }
 
+static const char unchanged[] =
+        "(The file has not changed since it was read; the earlier result of Read still holds: f)";
+
+static void what_was_shown_is_not_shown_again(void **state)
+{
+	struct tool_world *w = *state;
+
+	tool_world_put(w, "f", S("one\ntwo\n"));
+	read_it(w, "f");
+	assert_string_equal(read_it(w, "f"), unchanged);
+	assert_false(w->result.is_error);
+	assert_string_equal(w->result.structured, "{\"type\":\"file_unchanged\",\"file\":{\"filePath\":\"f\"}}");
+	assert_string_equal(tool_world_call(w, "Read", "{\"file_path\":\"f\",\"offset\":1,\"limit\":null}"), unchanged);
+	/* by another name the model might not know that it is the same */
+	assert_contains(tool_world_call(w, "Read", "{\"file_path\":\"%s/f\"}", w->work), "     1\tone\n");
+}
+
+/* By its bytes: a new time or another file of the same content is no change, the same size and time is no proof. */
+static void only_the_same_content_is_unchanged(void **state)
+{
+	struct tool_world *w = *state;
+
+	tool_world_put(w, "f", S("one\ntwo\n"));
+	read_it(w, "f");
+	tool_world_sh(w, "cp f g; mv g f; touch -d @1000 f");
+	assert_string_equal(read_it(w, "f"), unchanged);
+	tool_world_sh(w, "printf 'one\\ntwi\\n' >f; touch -d @1000 f");
+	assert_string_equal(read_it(w, "f"), "     1\tone\n     2\ttwi\n");
+	assert_string_equal(read_it(w, "f"), unchanged);
+	tool_world_call(w, "Edit", "{\"file_path\":\"f\",\"old_string\":\"twi\",\"new_string\":\"two\"}");
+	assert_contains(read_it(w, "f"), "     2\ttwo\n");
+	tool_world_call(w, "Edit", "{\"file_path\":\"f\",\"old_string\":\"two\",\"new_string\":\"twi\"}");
+	tool_world_call(w, "Edit", "{\"file_path\":\"f\",\"old_string\":\"twi\",\"new_string\":\"two\"}");
+	assert_contains(read_it(w, "f"),
+	                "     2\ttwo\n"); /* the content of that Read, but there were results in between */
+	tool_world_call(w, "Write", "{\"file_path\":\"f\",\"content\":\"one\\ntwo\\n\"}");
+	assert_contains(read_it(w, "f"), "     2\ttwo\n");
+}
+
+static void another_view_is_shown(void **state)
+{
+	struct tool_world *w = *state;
+
+	tool_world_put(w, "f", S("one\ntwo\n"));
+	read_it(w, "f");
+	assert_string_equal(tool_world_call(w, "Read", "{\"file_path\":\"f\",\"offset\":2}"), "     2\ttwo\n");
+	assert_contains(read_it(w, "f"), "     1\tone\n");
+	tool_world_sh(w, "seq 3000 >f");
+	assert_contains(read_it(w, "f"), "PARTIAL view");
+	assert_contains(read_it(w, "f"), "PARTIAL view"); /* never seen whole */
+}
+
+static void what_left_the_conversation_is_shown(void **state)
+{
+	struct tool_world *w = *state;
+	char id[32];
+
+	tool_world_put(w, "f", S("one\ntwo\n"));
+	read_it(w, "f");
+	snprintf(id, sizeof id, "toolu_%d", w->calls);
+	toolbox_forget(w->toolbox, "toolu_another");
+	assert_string_equal(read_it(w, "f"), unchanged);
+	toolbox_forget(w->toolbox, id);
+	assert_contains(tool_world_call(w, "Write", "{\"file_path\":\"f\",\"content\":\"x\"}"),
+	                "has not been read yet");
+	assert_contains(read_it(w, "f"), "     1\tone\n");
+	toolbox_forget(w->toolbox, NULL);
+	assert_contains(read_it(w, "f"), "     1\tone\n");
+}
+
 static int open_descriptors(void)
 {
 	int n = 0;
@@ -208,6 +278,13 @@ int main(void)
 		cmocka_unit_test_setup_teardown(images, tool_world_setup, tool_world_teardown),
 		cmocka_unit_test_setup_teardown(secrets_are_masked, tool_world_setup, tool_world_teardown),
 		cmocka_unit_test_setup_teardown(added_directories, tool_world_setup, tool_world_teardown),
+		cmocka_unit_test_setup_teardown(what_was_shown_is_not_shown_again, tool_world_setup,
+		                                tool_world_teardown),
+		cmocka_unit_test_setup_teardown(only_the_same_content_is_unchanged, tool_world_setup,
+		                                tool_world_teardown),
+		cmocka_unit_test_setup_teardown(another_view_is_shown, tool_world_setup, tool_world_teardown),
+		cmocka_unit_test_setup_teardown(what_left_the_conversation_is_shown, tool_world_setup,
+		                                tool_world_teardown),
 		cmocka_unit_test_setup_teardown(descriptors_stay_flat, tool_world_setup, tool_world_teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
