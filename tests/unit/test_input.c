@@ -20,10 +20,10 @@ static void the_tools_array(void **state)
 	const char *json = toolbox_json(w->toolbox);
 
 	assert_int_equal(json_parse(&doc, json, strlen(json), JSON_UNIQUE, &e), 0);
-	assert_int_equal(json_size(&doc, json_root(&doc)), 6);
+	assert_int_equal(json_size(&doc, json_root(&doc)), 7); /* TaskStop comes with Bash */
 	for (int t = json_first(&doc, json_root(&doc)); t >= 0; t = json_next(&doc, json_root(&doc), t)) {
 		int properties = json_path(&doc, t, "input_schema.properties");
-		assert_true(json_size(&doc, properties) >= 2);
+		assert_true(json_size(&doc, properties) >= 1);
 		assert_true(json_eq(&doc, json_path(&doc, t, "input_schema.type"), "object"));
 		int required = json_path(&doc, t, "input_schema.required");
 		for (int r = json_first(&doc, required); r >= 0; r = json_next(&doc, required, r)) {
@@ -56,7 +56,7 @@ static const struct {
 	{ "Read", "{\"file_path\":\"f\",\"file_path\":\"g\"}", "InputValidationError: Read: " },
 	{ "Read", "[]", "must be an object" },
 	{ "Read", "{\"path\":\"f\"}", "parameter 'path' is unknown; parameter 'file_path' is required" },
-	{ "Bash", "{\"command\":\"ls\",\"run_in_background\":true}", "parameter 'run_in_background' is unknown" },
+	{ "Bash", "{\"command\":\"ls\",\"run_in_background\":true}", "" },
 	{ "Bash", "{\"command\":\"ls\\u0000rm\"}", "must not contain a NUL" },
 	{ "Edit", "{\"file_path\":\"f\",\"old_string\":\"a\",\"new_string\":\"\",\"replace_all\":\"true\"}", "" },
 	{ "Edit", "{\"file_path\":\"f\",\"old_string\":\"a\",\"new_string\":\"b\",\"replace_all\":1}",
