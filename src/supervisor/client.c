@@ -21,6 +21,8 @@
 
 #define QUEUE_MAX      ((size_t)64 << 20)
 #define MAX_CHILDREN   64
+#define QUICK_PASSES   4
+#define QUIET_LOOKS    5    /* in a row, until nobody is taken to be left */
 #define STOP_MS        3000 /* behind the grace: time for KILL to work */
 #define TIMEOUT_MAX_MS ((int64_t)1 << 50)
 
@@ -107,7 +109,11 @@ static size_t end_strays(const struct supervisor *s)
 {
 	const struct tree_skip skip = { .sessions = true, .session = getsid(0), .older = s->born };
 
-	return s->born ? tree_signal(getpid(), &skip, SIGKILL) : 0;
+	size_t n = 0;
+
+	for (int i = 0; i < QUICK_PASSES && s->born; i++)
+		n += tree_kill_children(&skip);
+	return s->born ? n + tree_signal(getpid(), &skip, SIGKILL) : 0;
 }
 
 static void disconnect(struct supervisor *s)
@@ -429,12 +435,16 @@ static int end_process(struct supervisor *s, int64_t deadline)
 {
 	int status = 0;
 	bool lost = !s->connected;
+	int quiet = lost ? 0 : QUIET_LOOKS;
 
 	while (s->connected && clock_mono_ms() < deadline)
 		if (reactor_wait(s->r, deadline, NULL) < 0)
 			break;
-	/* It exits right behind the end of the socket; a lost one has left others to us. */
-	while (!reap(s, &status) || (lost && end_strays(s))) {
+	/* It exits right behind the end of the socket; a lost one has left others to us. What forks while we look may
+	 * be missed by one look. */
+	while (!reap(s, &status) || quiet < QUIET_LOOKS) {
+		if (lost)
+			quiet = end_strays(s) ? 0 : quiet + 1;
 		int64_t now = clock_mono_ms();
 		if (now >= deadline || reactor_wait(s->r, now + 1, NULL) < 0)
 			return -1;

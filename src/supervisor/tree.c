@@ -62,11 +62,11 @@ static bool parse_stat(const char *text, struct proc *p)
 	return true;
 }
 
-static bool read_stat(int proc_fd, const char *pid, struct proc *p)
+static bool read_stat(int proc_fd, pid_t pid, struct proc *p)
 {
 	char path[32], text[512];
 
-	snprintf(path, sizeof path, "%.20s/stat", pid);
+	snprintf(path, sizeof path, "%d/stat", (int)pid);
 	int fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -87,7 +87,7 @@ static void collect(struct procs *all)
 		return;
 	while ((entry = readdir(d))) {
 		struct proc p = { .pid = (pid_t)strtol(entry->d_name, NULL, 10) };
-		if (p.pid > 0 && read_stat(dirfd(d), entry->d_name, &p) && add(all, p))
+		if (p.pid > 0 && read_stat(dirfd(d), p.pid, &p) && add(all, p))
 			break;
 	}
 	closedir(d);
@@ -228,17 +228,21 @@ size_t tree_children(pid_t *pids, size_t max)
 
 struct killing {
 	const struct tree_skip *skip;
+	int proc_fd;
 	size_t n;
 };
 
 static void kill_pid(void *ctx, pid_t pid)
 {
 	struct killing *k = ctx;
-	const struct proc p = { .pid = pid, .top = pid, .session = getsid(pid) };
+	struct proc p = { .pid = pid, .group = getpgid(pid), .session = getsid(pid), .start = ~0ULL };
 
-	if (belongs_to(&p, k->skip->spare, k->skip->nspare) < k->skip->nspare)
+	if (k->skip->older && (!read_stat(k->proc_fd, pid, &p) || !is_alive(&p))) /* the one thing that costs more */
 		return;
-	if (getpgid(pid) == pid)
+	p.top = pid;
+	if (is_skipped(&p, k->skip))
+		return;
+	if (p.group == pid)
 		kill(-pid, SIGKILL);
 	if (kill(pid, SIGKILL) == 0)
 		k->n++;
@@ -246,9 +250,13 @@ static void kill_pid(void *ctx, pid_t pid)
 
 size_t tree_kill_children(const struct tree_skip *skip)
 {
-	struct killing k = { skip, 0 };
+	struct killing k = { .skip = skip, .proc_fd = -1 };
 
+	if (skip->older)
+		k.proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	each_child(kill_pid, &k);
+	if (k.proc_fd >= 0)
+		close(k.proc_fd);
 	return k.n;
 }
 
@@ -273,14 +281,12 @@ size_t tree_census(pid_t root, const pid_t *tops, size_t n, size_t *counts)
 unsigned long long tree_start_time(pid_t pid)
 {
 	struct proc p;
-	char name[24];
 	int fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	bool found = false;
 
 	if (fd < 0)
 		return 0;
-	snprintf(name, sizeof name, "%d", (int)pid);
-	found = read_stat(fd, name, &p);
+	found = read_stat(fd, pid, &p);
 	close(fd);
 	return found ? p.start : 0;
 }

@@ -115,3 +115,17 @@ none_left() { [ "$(marked)" = 0 ]; }
 	exits 0
 	is "$(ev 'select(.subtype=="init").tools | index("TaskStop")')" null
 }
+
+survivors() { "$PY" "$LIB/survivors.py" "$QUERN" "$@"; }
+
+@test "killed at a random moment, twenty times: nothing that it started is left" {
+	survivors quern 20
+}
+
+@test "its second process killed at a random moment: internal_error, and nothing is left" {
+	survivors supervisor 8
+}
+
+@test "interrupted like a terminal and a batch system do it: a result, and nothing is left" {
+	survivors signals 8
+}
