@@ -41,11 +41,13 @@ int world_catch_signals(struct world *w, struct error *e)
 
 void world_die_by(int signo)
 {
-	sigset_t none;
+	sigset_t others;
 
+	/* The first one that came counts, and the result has named it: those that came behind it stay pending. */
 	signal(signo, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigfillset(&others);
+	sigdelset(&others, signo);
+	sigprocmask(SIG_SETMASK, &others, NULL);
 	raise(signo);
 	_exit(128 + signo); /* PID 1 of a container does not die of it */
 }
