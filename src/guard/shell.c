@@ -131,6 +131,7 @@ bool shell_add(struct shell_in *h, const struct shell_command *c)
 	v[h->p->n].nested = h->nested;
 	v[h->p->n].piped = h->piped;
 	v[h->p->n].after_cd = h->after_cd;
+	v[h->p->n].cd = h->cd;
 	h->p->n++;
 	return true;
 }

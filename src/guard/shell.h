@@ -53,10 +53,12 @@ struct shell_command {
 	bool plain_safe; /* only options that change nothing were left out (for allow) */
 	struct shell_redirect *redirect;
 	size_t nredirects;
-	bool nested;   /* stands inside a substitution or in a text that another command runs */
-	bool piped;    /* takes its input from a pipe */
-	bool after_cd; /* a cd, pushd or popd may have run before it: relative paths are not known from the start
-	                  directory */
+	bool nested;    /* stands inside a substitution or in a text that another command runs */
+	bool piped;     /* takes its input from a pipe */
+	bool after_cd;  /* a cd, pushd or popd may have run before it: relative paths are not known from the start
+	                   directory */
+	const char *cd; /* where that cd led, if it was one and its text is known ("~" is the home directory); else
+	                   NULL. It may have failed. */
 };
 
 struct shell_parse {

@@ -31,6 +31,7 @@ static bool commands(struct shell_in *h)
 	h->i++;
 	h->nested = outer.nested;
 	h->after_cd = outer.after_cd;
+	h->cd = outer.cd;
 	h->waiting = outer.waiting;
 	h->here_base = outer.here_base;
 	return true;
@@ -78,6 +79,7 @@ bool shell_backtick(struct shell_in *h, struct shell_state *w, bool in_double)
 {
 	size_t from = h->i, mark = h->text.len;
 	bool nested = h->nested, after_cd = h->after_cd;
+	const char *cd = h->cd;
 
 	if (!backtick_text(h, in_double))
 		return false;
@@ -91,6 +93,7 @@ bool shell_backtick(struct shell_in *h, struct shell_state *w, bool in_double)
 		return false;
 	h->nested = nested;
 	h->after_cd = after_cd;
+	h->cd = cd;
 	return expanded(h, w, from, mark, in_double);
 }
 

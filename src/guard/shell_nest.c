@@ -8,6 +8,7 @@ static bool parse_text(struct shell_in *h, const struct shell_command *c, const 
 	h->nested = true;
 	h->piped = c->piped;
 	h->after_cd = c->after_cd;
+	h->cd = c->cd;
 	return shell_inside(h, text, strlen(text), shell_list_all);
 }
 

@@ -99,8 +99,10 @@ static bool at_compound(struct shell_in *h)
 /* What runs again may run after a cd that stands behind it. */
 static void mark_moved(struct shell_in *h, size_t from)
 {
-	for (size_t i = from; h->after_cd && i < h->p->n; i++)
+	for (size_t i = from; h->after_cd && i < h->p->n; i++) {
+		h->p->command[i].cd = h->p->command[i].after_cd && h->p->command[i].cd == h->cd ? h->cd : NULL;
 		h->p->command[i].after_cd = true;
+	}
 }
 
 static bool pipeline(struct shell_in *h)
@@ -210,6 +212,7 @@ static bool redirections(struct shell_in *h)
 static bool subshell(struct shell_in *h)
 {
 	bool after_cd = h->after_cd;
+	const char *cd = h->cd;
 
 	h->i++;
 	if (!shell_list(h))
@@ -218,6 +221,7 @@ static bool subshell(struct shell_in *h)
 		return shell_fail(h, "unterminated ( )");
 	h->i++;
 	h->after_cd = after_cd;
+	h->cd = cd;
 	return true;
 }
 
@@ -256,15 +260,18 @@ bool shell_command_any(struct shell_in *h)
 bool shell_function_body(struct shell_in *h)
 {
 	bool after_cd = h->after_cd, piped = h->piped;
+	const char *cd = h->cd;
 
 	if (!shell_newlines(h))
 		return false;
 	if (!at_compound(h))
 		return shell_fail(h, "a function whose body is not understood");
 	h->after_cd = true;
+	h->cd = NULL;
 	if (!shell_command_any(h))
 		return false;
 	h->after_cd = after_cd;
+	h->cd = cd;
 	h->piped = piped;
 	return true;
 }

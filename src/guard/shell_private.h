@@ -43,7 +43,8 @@ struct shell_in {
 	size_t nhere, here_base; /* those below the base belong to an outer command */
 	bool waiting;            /* an outer command's here-document waits for its newline */
 	bool nested, piped, after_cd;
-	bool dollar; /* a quoted $ or ` was seen: a variable may hold a substitution */
+	const char *cd; /* as in a command */
+	bool dollar;    /* a quoted $ or ` was seen: a variable may hold a substitution */
 };
 
 /* ---- shell.c ---- */

@@ -222,6 +222,7 @@ bool shell_here_bodies(struct shell_in *h)
 {
 	size_t n = h->nhere;
 	bool nested = h->nested, after_cd = h->after_cd, piped = h->piped;
+	const char *cd = h->cd;
 
 	for (size_t i = h->here_base; i < n; i++) {
 		h->nested = true;
@@ -230,6 +231,7 @@ bool shell_here_bodies(struct shell_in *h)
 	}
 	h->nested = nested;
 	h->after_cd = after_cd;
+	h->cd = cd;
 	h->piped = piped;
 	h->nhere = h->here_base;
 	return true;

@@ -138,6 +138,19 @@ static bool moves(const struct simple *s)
 	return !s->word.v[0].literal;
 }
 
+/* Where a first cd leads, if its text says so. */
+static const char *destination(const struct simple *s)
+{
+	const struct shell_word *w = s->word.v;
+	bool quoted_tilde = s->word.n == 2 && w[1].literal && w[1].text[0] == '~';
+
+	if (strcmp(w[0].text, "cd") != 0 || s->word.n > 2)
+		return NULL;
+	if (s->word.n == 1)
+		return "~";
+	return w[1].glob || w[1].expands || w[1].text[0] == '-' || quoted_tilde ? NULL : w[1].text;
+}
+
 static bool finish(struct shell_in *h, struct simple *s)
 {
 	struct shell_command c = {
@@ -154,7 +167,10 @@ static bool finish(struct shell_in *h, struct simple *s)
 	shell_redirects_done(h, &s->redirect);
 	if (!shell_git_plain(h, &c) || !shell_add(h, &c))
 		return false;
-	h->after_cd |= moves(s);
+	if (moves(s)) {
+		h->cd = h->after_cd ? NULL : destination(s);
+		h->after_cd = true;
+	}
 	return true;
 }
 

@@ -362,9 +362,7 @@ static enum shell_runs option_text(const struct shell_view *v, const char *opt, 
 static enum shell_runs rest(const struct shell_view *v, size_t from, size_t *first, size_t *count)
 {
 	*first = from;
-	*count = 0;
-	while (from + *count < v->nwords && strncmp(v->word[from + *count].text, ":::", 3) != 0)
-		++*count;
+	*count = v->nwords - from;
 	return *count ? RUNS_WORDS : RUNS_NOTHING;
 }
 

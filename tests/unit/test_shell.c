@@ -337,7 +337,7 @@ static void test_texts_that_run(void **state)
 		{ "su -c 'rm x' u", ": su -c rm x u\nn: rm x\n" },
 		{ "flock f -c 'rm x'", ": flock f -c rm x\nn: rm x\n" },
 		{ "script -qc 'rm x' /dev/null", ": script -qc rm x /dev/null\nn: rm x\n" },
-		{ "parallel rm ::: x", ": parallel rm ::: x\nn: rm\n" },
+		{ "parallel rm ::: x", ": parallel rm ::: x\nn: rm ::: x\n" },
 		{ "bash <<E\nrm x\nE\n", ": bash 0<< rm x\n\nn: rm x\n" },
 		{ "bash <<< 'rm x'", ": bash 0<< rm x\nn: rm x\n" },
 		{ "sh -c 'rm", "!" },

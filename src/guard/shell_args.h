@@ -1,0 +1,60 @@
+/*
+ * The built-in table of commands: their options, and which of their words name files. Shared by the files that judge
+ * by it; no other room includes this.
+ */
+#ifndef QUERN_GUARD_SHELL_ARGS_H
+#define QUERN_GUARD_SHELL_ARGS_H
+
+#include "guard/shell.h"
+
+enum shell_operands {
+	OPERANDS_OTHER,   /* no files (a word that is a pattern still shows names) */
+	OPERANDS_READ,    /* all are read */
+	OPERANDS_PATTERN, /* the first is a pattern or script, if no option gives one; the others are read */
+	OPERANDS_WRITE,   /* all are written, or removed */
+	OPERANDS_COPY     /* the last is written */
+};
+
+struct shell_fact {
+	const char *name;
+	bool edits; /* writes files and nothing else; else it only reads */
+	enum shell_operands operands;
+	bool strict; /* it has options that write, or run something: every word must be known not to be one */
+	int most;    /* operands; 0: any number */
+	/* The options that are harmless: as getopt has them, with @ in place of : where the value is a file to read,
+	 * and ? where a value may be attached. NULL: it has only harmless ones, and none names a file. */
+	const char *shorts;
+	const char *longs; /* likewise, each with = @ or nothing, and a space behind */
+};
+
+const struct shell_fact *shell_fact(const char *name);
+
+enum shell_arg {
+	ARG_END,
+	ARG_OPTION,
+	ARG_VALUE, /* an option's value in a word of its own, no file */
+	ARG_FILE,  /* likewise, a file to read */
+	ARG_OPERAND,
+	ARG_UNKNOWN, /* an option that is not in the table, or a word that may be one */
+	ARG_HIDDEN   /* a harmless option with a file's name attached */
+};
+
+struct shell_args {
+	const struct shell_view *v;
+	const struct shell_fact *fact;
+	size_t i; /* the word that comes next */
+	enum shell_arg due;
+	bool ended; /* by -- */
+};
+
+enum shell_arg shell_args_next(struct shell_args *a, const struct shell_word **word);
+
+/* ---- shell_git.c, shell_find.c, shell_test.c, shell_sed.c: commands whose words have a grammar ---- */
+
+bool shell_git_reads(const struct shell_view *v);
+bool shell_find_reads(const struct shell_view *v);
+size_t shell_find_start(const struct shell_view *v, size_t *n); /* the first of n words that say where it begins */
+bool shell_test_harmless(const struct shell_view *v);           /* test, [ and [[ */
+bool shell_sed_harmless(const struct shell_view *v, bool *in_place);
+
+#endif
