@@ -520,6 +520,7 @@ struct json_schema *json_schema_compile(const char *text, size_t len, struct err
 		c.doc = &s->doc;
 		c.by_token = calloc((size_t)s->doc.ntokens + 1, sizeof(*c.by_token));
 		rc = c.by_token ? compile_all(&c) : error_nomem(e);
+		rc = rc == 0 ? buf_check(&c.path, "the schema", e) : rc;
 	}
 	free(c.by_token);
 	free(c.refs);

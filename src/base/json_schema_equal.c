@@ -23,7 +23,7 @@ static bool same_bytes(const struct json *a, int x, const struct json *b, int y)
 	return n == m && memcmp(p, q, n) == 0;
 }
 
-static bool same_string(const struct json *a, int x, const struct json *b, int y)
+static bool same_string(struct check *c, const struct json *a, int x, const struct json *b, int y)
 {
 	size_t n = 0, m = 0;
 	char *p, *q;
@@ -33,6 +33,8 @@ static bool same_string(const struct json *a, int x, const struct json *b, int y
 	p = json_strdup(a, x, &n);
 	q = json_strdup(b, y, &m);
 	bool same = p && q && n == m && memcmp(p, q, n) == 0;
+	if (!p || !q)
+		c->gave_up = true;
 	free(p);
 	free(q);
 	return same;
@@ -52,7 +54,7 @@ static bool same_number(const struct json *a, int x, const struct json *b, int y
 static int find_key(struct check *c, const struct json *a, int key, const struct json *b, int obj)
 {
 	for (int k = json_first(b, obj); k >= 0 && check_steps(c, 1); k = json_next(b, obj, k))
-		if (same_string(a, key, b, k))
+		if (same_string(c, a, key, b, k))
 			return json_value_of(b, k);
 	return -1;
 }
@@ -75,7 +77,7 @@ bool schema_equal(struct check *c, const struct json *a, int x, const struct jso
 		return false;
 	switch (t) {
 	case JSON_STRING:
-		return same_string(a, x, b, y);
+		return same_string(c, a, x, b, y);
 	case JSON_NUMBER:
 		return same_number(a, x, b, y);
 	case JSON_OBJECT:
@@ -99,7 +101,7 @@ static uint64_t mix(uint64_t h, uint64_t v)
 	return h ^ h >> 32;
 }
 
-static uint64_t hash_string(const struct json *doc, int tok)
+static uint64_t hash_string(struct check *c, const struct json *doc, int tok)
 {
 	size_t n = 0;
 	char *s = json_strdup(doc, tok, &n);
@@ -107,6 +109,8 @@ static uint64_t hash_string(const struct json *doc, int tok)
 
 	for (size_t i = 0; s && i < n; i++)
 		h = mix(h, (unsigned char)s[i]);
+	if (!s)
+		c->gave_up = true;
 	free(s);
 	return h;
 }
@@ -131,7 +135,7 @@ static uint64_t hash_value(struct check *c, int tok)
 		return 0;
 	switch (t) {
 	case JSON_STRING:
-		return hash_string(doc, tok);
+		return hash_string(c, doc, tok);
 	case JSON_NUMBER:
 		return hash_number(doc, tok);
 	case JSON_ARRAY:
@@ -140,7 +144,7 @@ static uint64_t hash_value(struct check *c, int tok)
 		return h;
 	case JSON_OBJECT: /* a sum, for the order of members counts for nothing */
 		for (int key = json_first(doc, tok); key >= 0; key = json_next(doc, tok, key))
-			h += mix(hash_string(doc, key), hash_value(c, json_value_of(doc, key)));
+			h += mix(hash_string(c, doc, key), hash_value(c, json_value_of(doc, key)));
 		return h;
 	default:
 		json_bool(doc, tok, &yes);

@@ -76,6 +76,10 @@ static int resolve(struct compiler *c, struct pending p)
 
 	if (!ref)
 		return error_nomem(c->e);
+	if (buf_check(&c->path, "the schema", c->e) < 0) { /* clearing it would forget that */
+		free(ref);
+		return -1;
+	}
 	snprintf(text, sizeof text, "%.200s", ref);
 	buf_clear(&c->path);
 	int tok = -1;

@@ -114,3 +114,34 @@ lookup_script() { printf '#!/bin/sh\n%s\n' "$1" >lookup.sh; chmod +x lookup.sh; 
 	has "$(result_text 4)" 'todos[0].status: expected one of "pending", "in_progress", "completed", got string "ready"'
 	lacks "$("$QUERN" --check -p x | grep builtin)" TodoWrite
 }
+
+@test "an external tool runs in the sandbox; network: true opens the network for it alone" {
+	! "$QUERN" --check -p x | grep -q '^# sandbox: not enforced' || skip "this kernel cannot enforce the sandbox"
+	lookup_script 'cd ..; echo x >outside; exec bash -c "exec 3<>/dev/tcp/127.0.0.1/$1 && echo connected"'
+	local both
+	serve "$(script "$(call lookup '{"word":"x"}')" "$(say end)")"
+	both=${LOOKUP/'["./lookup.sh"]'/"[\"./lookup.sh\",\"$PORT\"]"}
+	job_with "$both"
+	q "$T/job.yaml"
+	exits 0
+	has "$(result_text 2)" "Permission denied"
+	lacks "$(result_text 2)" connected
+	[ ! -e ../outside ]
+	stop_server; rm -rf "$T/log"; mkdir "$T/log"
+	serve "$(script "$(call lookup '{"word":"x"}')" "$(say end)")"
+	both=${LOOKUP/'["./lookup.sh"]'/"[\"./lookup.sh\",\"$PORT\"]"}
+	job_with "${both/'"read_only"'/'"network":true,"read_only"'}"
+	q "$T/job.yaml"
+	exits 0
+	has "$(result_text 2)" connected
+	[ ! -e ../outside ]
+}
+
+@test "what a tool puts out may be any bytes" {
+	lookup_script 'printf "a\0b\377\360\237\230"; printf "\0\200" >&2'
+	job_with "$LOOKUP"
+	serve "$(script "$(call lookup '{"word":"x"}')" "$(say end)")"
+	q "$T/job.yaml"
+	exits 0
+	is "$(result_text 2 | od -An -c | tr -d ' \n')" 'a357277275b357277275357277275\n'
+}

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/json_out.h"
+#include "base/json_schema.h"
 #include "message/message.h"
 
 static long left = -1; /* allocations until one fails; negative: none does */
@@ -109,6 +110,28 @@ static int write_json(struct error *e)
 	return rc;
 }
 
+/* A value that fits, by way of most keywords. Without memory it does not fit. */
+static int check_schema(struct error *e)
+{
+	static const char schema[] =
+	        "{\"type\":\"object\",\"properties\":{\"a\":{\"enum\":[\"x\\u0041\",\"y\"]},\"b\":{\"items\":{\"$ref\":"
+	        "\"#/$defs/n\"},\"uniqueItems\":true},\"c\":{\"minLength\":1},\"d\":{\"anyOf\":[{\"const\":7},{\"not\":"
+	        "{}},{\"oneOf\":[{\"type\":\"null\"}]}]}},\"required\":[\"a\"],\"$defs\":{\"n\":{\"type\":[\"integer\","
+	        "\"string\"]}},\"dependentRequired\":{\"a\":[\"b\"]}}";
+	static const char value[] = "{\"a\":\"xA\",\"b\":[1,\"1\",2,\"2\"],\"c\":\"\\u00e9\",\"d\":null}";
+	struct json_schema *s = json_schema_compile(schema, sizeof schema - 1, e);
+	struct json doc = JSON_INIT;
+	struct buf why = BUF_INIT(65536);
+	int rc = s ? json_parse(&doc, value, sizeof value - 1, 0, e) : -1;
+
+	if (rc == 0 && !json_schema_check(s, &doc, json_root(&doc), "input", &why))
+		rc = error_nomem(e);
+	buf_release(&why);
+	json_release(&doc);
+	json_schema_free(s);
+	return rc;
+}
+
 static int fill_arena(struct error *e)
 {
 	struct arena a = ARENA_INIT;
@@ -199,6 +222,12 @@ static void test_arena(void **state)
 	torture(fill_arena, 5);
 }
 
+static void test_schema(void **state)
+{
+	(void)state;
+	torture(check_schema, 20);
+}
+
 static void test_blocks(void **state)
 {
 	(void)state;
@@ -214,8 +243,8 @@ static void test_history(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),  cmocka_unit_test(test_write),   cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_blocks), cmocka_unit_test(test_history),
+		cmocka_unit_test(test_parse),  cmocka_unit_test(test_write),  cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_schema), cmocka_unit_test(test_blocks), cmocka_unit_test(test_history),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
