@@ -178,6 +178,7 @@ static int make_tools(struct world *w, struct error *e)
 		.named_env = world_named_env(w),
 		.max_spill = (size_t)job->tool_max_spill,
 		.no_edits = sandbox_mode(w->sandbox) == SANDBOX_READ_ONLY ? "the sandbox is read-only" : NULL,
+		.unconfined = sandbox_mode(w->sandbox) == SANDBOX_OFF,
 		.run_dir = w->run_dir,
 		.mask = world_mask,
 		.ctx = w,

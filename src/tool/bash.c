@@ -1,6 +1,7 @@
 /* Bash: one command in a shell of its own, with nobody at the terminal. */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "guard/path.h"
 #include "tool/internal.h"
@@ -23,6 +24,19 @@ static const struct tool_param params[] = {
 	                   "Do not wait for it: answers with an id and the file of its output" },
 	{ 0 },
 };
+
+/* A followed child that executes a set-user-ID program itself does not get its privileges (supervisor/follow.h). Bash
+ * does that with the last command of its text, to save a fork; not if text follows, and empty lines do no harm but
+ * where they would belong to a here-document or to a last backslash. Only a user who can gain anything needs it. */
+static const char *command_end(const struct call *c)
+{
+	const struct input_value *command = &c->in.v[P_COMMAND];
+
+	if (!c->t->cfg.unconfined || geteuid() == 0 || strstr(command->s, "<<") || !command->n ||
+	    command->s[command->n - 1] == '\\')
+		return "";
+	return "\n\n";
+}
 
 static int plan(struct call *c, struct tool_result *now, struct error *e)
 {
@@ -48,7 +62,7 @@ static int plan(struct call *c, struct tool_result *now, struct error *e)
 	c->spec.spill_open = result_spill_open;
 	c->spec.timeout_ms = timeout < MAX_TIMEOUT_MS ? timeout : MAX_TIMEOUT_MS;
 	if (call_arg(c, "bash") < 0 || call_arg(c, "--norc") < 0 || call_arg(c, "--noprofile") < 0 ||
-	    call_arg(c, "-c") < 0 || call_arg(c, "%s", v[P_COMMAND].s) < 0)
+	    call_arg(c, "-c") < 0 || call_arg(c, "%s%s", v[P_COMMAND].s, command_end(c)) < 0)
 		return error_nomem(e);
 	if (v[P_BACKGROUND].b) /* it may take as long as it likes, unless the call says otherwise */
 		return background_plan(c, v[P_COMMAND].s, v[P_TIMEOUT].set ? c->spec.timeout_ms : 0, now, e);

@@ -38,6 +38,7 @@ struct toolbox_config {
 	const char *const *deny;
 	const char *const *child_env; /* the whole environment of tools, "NAME=value", NULL terminated */
 	const char *const *named_env; /* further variables, for external tools whose env names them; NULL = none */
+	bool unconfined; /* the sandbox is off: tools may gain privileges that the user can gain */
 	size_t max_spill;
 	struct run_dir *run_dir; /* for output that is too large; NULL = it is cut and not kept */
 	/* Masks known secrets in place before text enters history or a spill file. */

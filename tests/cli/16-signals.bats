@@ -187,7 +187,7 @@ ran() { [ -e "$T/work/started" ]; }
 
 @test "when a call kills the supervisor the run ends, and every call has its answer on stdout" {
 	serve "$(script "$(jq -cn --argjson a "$(bash_call 'kill -KILL $PPID; sleep 307')" --argjson b "$(bash_call 'touch ran')" '{content: [$a, $b]}')")"
-	q -p hi --allowedTools Bash
+	q -p hi --allowedTools Bash --sandbox off
 	exits 1 internal_error
 	is "$(ev 'select(.type=="user").message.content[0].is_error' | tr '\n' ' ')" 'true true '
 	[ ! -e ran ]

@@ -129,3 +129,20 @@ survivors() { "$PY" "$LIB/survivors.py" "$QUERN" "$@"; }
 @test "interrupted like a terminal and a batch system do it: a result, and nothing is left" {
 	survivors signals 8
 }
+
+@test "without a sandbox a command may be a set-user-ID program" {
+	[ "$(id -u)" = 0 ] || skip "only root can make one"
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$BATS_FILE_TMPDIR" 2>/dev/null
+	chmod 1777 "$T/tmp" "$T/work" "$T/state" "$T/home"
+	cp "$(command -v id)" who && chmod 4755 who
+	cp "$QUERN" "$T/quern" && chmod 755 "$T/quern"
+	as_user() { setpriv --reuid 54321 --regid 54321 --clear-groups "$@"; }
+	as_user "$T/quern" --version >/dev/null && as_user ./who -u || skip "another user cannot come here"
+	[ "$(as_user ./who -u)" = 0 ] || skip "no set-user-ID programs here"
+	serve "$(script "$(bash_call './who -u')" "$(bash_call 'true && ./who -u')" "$(say end)")"
+	rc=0
+	as_user "$T/quern" --base-url "$BASE" -p go --allowedTools Bash --sandbox off </dev/null >"$T/out" 2>"$T/err" || rc=$?
+	exits 0
+	is "$(result_text 2)" 0
+	is "$(result_text 3)" 0
+}
