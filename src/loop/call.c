@@ -20,11 +20,6 @@ struct attempt {
 	bool ended;
 };
 
-static int64_t min64(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
 int64_t loop_output_cap(const struct loop *l)
 {
 	const struct catalog_row *row = l->cfg->row;
@@ -34,7 +29,7 @@ int64_t loop_output_cap(const struct loop *l)
 		cap = catalog_default_max_output(row);
 	if (l->state.max_output_override)
 		cap = l->state.max_output_override;
-	return l->cap_clamp ? min64(cap, l->cap_clamp) : cap;
+	return l->cap_clamp && l->cap_clamp < cap ? l->cap_clamp : cap;
 }
 
 static const char *keep(struct loop *l, struct attempt *at, size_t slot, const char *s)

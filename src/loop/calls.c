@@ -80,6 +80,8 @@ static void start_call(struct loop *l, struct executor_call *c)
 		executor_started(&l->executor, c);
 		break;
 	case 0:
+		if (now.ran)
+			executor_started(&l->executor, c);
 		executor_done(&l->executor, c, &now);
 		break;
 	default:

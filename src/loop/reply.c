@@ -221,11 +221,19 @@ static void drop_block(struct reply *a, size_t i)
 	a->whole -= i < a->whole;
 }
 
+/* A server's own tool that has not answered: the API takes such a block back only while the turn is paused. */
+static bool awaits_server(const struct block *b)
+{
+	return b->kind == BLOCK_OTHER && strstr(b->json, "\"server_tool_use\"") != NULL;
+}
+
 void reply_drop_incomplete(struct loop *l)
 {
 	struct reply *a = &l->reply;
 	struct message *m = a->message;
 
+	while (m->n && awaits_server(m->blocks[m->n - 1]))
+		drop_block(a, m->n - 1);
 	if (m->n > a->whole && m->blocks[m->n - 1]->kind == BLOCK_TOOL_USE)
 		drop_block(a, m->n - 1);
 	for (size_t i = m->n; i-- > 0;)
@@ -252,7 +260,8 @@ void reply_store(struct loop *l)
 		if (history_add(l->state.messages, message_ref(a->message)))
 			l->nomem = true;
 	}
-	estimate_anchor(&l->estimate, &a->usage, l->state.messages);
+	if (reply_is_complete(a)) /* the usage of a broken one does not count it all */
+		estimate_anchor(&l->estimate, &a->usage, l->state.messages);
 	free(l->stop_reason);
 	l->stop_reason = copy(l, a->stop_reason);
 }

@@ -135,6 +135,17 @@ static void part_ping(struct player *p, char *rest)
 	model_event(p->s, p->when, MODEL_EV_ALIVE)->ev.model.phase = PHASE_BYTES;
 }
 
+/* A call of a tool that runs at the server. */
+static void part_server(struct player *p, char *rest)
+{
+	char json[256];
+	struct error e = ERROR_INIT;
+
+	snprintf(json, sizeof json, "{\"type\":\"server_tool_use\",\"id\":\"%s\",\"name\":\"web_search\",\"input\":{}}",
+	         rest);
+	add_block(p, block_from_json(json, strlen(json), &e));
+}
+
 static void part_text(struct player *p, char *rest)
 {
 	add_block(p, block_new_text(rest, strlen(rest)));
@@ -257,7 +268,7 @@ static const struct {
 	{ "usage", part_usage },     { "after", part_after },       { "cut", part_cut },
 	{ "hang", part_hang },       { "http", part_http },         { "stream", part_stream },
 	{ "refused", part_refused }, { "html", part_html },         { "retry-after", part_retry_after },
-	{ "ping", part_ping },       { "open", part_open },
+	{ "ping", part_ping },       { "open", part_open },         { "server", part_server },
 };
 
 static void play_part(struct player *p, char *part)

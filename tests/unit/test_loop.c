@@ -214,6 +214,8 @@ static const struct path paths[] = {
 	  "salvaged_stream completed", 0, 2, "result t2 ok", NULL, 2, .starts = "t1* t2", .differs = true },
 	{ "and drops what did not", S("use UnsafeA t1 | open | cut", "text done"), "salvaged_stream completed", 0, 2,
 	  "assistant UnsafeA t1", NULL, 2, .differs = true },
+	{ "and what waits for the server", S("use UnsafeA t1 | text x | server s1 | cut", "text done"),
+	  "salvaged_stream completed", 0, 2, "assistant x", "assistant -", 2, .differs = true },
 	{ "only queued is not started", S("use SafeA t1 {\"ms\":900} | use UnsafeA t2 | text x | cut", "text done"),
 	  "completed", 0, 1, "tombstone 2", "result", 2, .starts = "t1*", .differs = true },
 	{ "a denied call has no effects", S("use Deny t1 | text x | cut", "text done"), "completed", 0, 1,
