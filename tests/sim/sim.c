@@ -83,6 +83,7 @@ static struct sim_event *model_event(struct sim *s, int64_t when, enum model_eve
 struct player {
 	struct sim *s;
 	int64_t when;
+	int64_t pace; /* between two events of the stream */
 	int index;
 	bool started, any_use, hang, open;
 	char stop[64];
@@ -107,11 +108,11 @@ static void start_message(struct player *p)
 static void add_block(struct player *p, struct block *b)
 {
 	start_message(p);
-	p->when += 5;
+	p->when += p->pace;
 	struct sim_event *q = model_event(p->s, p->when, MODEL_EV_BLOCK_START);
 	q->ev.model.index = p->index;
 	q->ev.model.block_kind = b->kind;
-	p->when += 5;
+	p->when += p->pace;
 	q = model_event(p->s, p->when, MODEL_EV_BLOCK);
 	q->ev.model.index = p->index++;
 	q->ev.model.block = b;
@@ -122,16 +123,22 @@ static void part_open(struct player *p, char *rest)
 {
 	(void)rest;
 	start_message(p);
-	p->when += 5;
+	p->when += p->pace;
 	model_event(p->s, p->when, MODEL_EV_BLOCK_START)->ev.model.index = p->index++;
 	p->end.had_content = true;
 	p->open = true;
 }
 
+static void part_burst(struct player *p, char *rest)
+{
+	(void)rest;
+	p->pace = 0;
+}
+
 static void part_ping(struct player *p, char *rest)
 {
 	(void)rest;
-	p->when += 5;
+	p->when += p->pace;
 	model_event(p->s, p->when, MODEL_EV_ALIVE)->ev.model.phase = PHASE_BYTES;
 }
 
@@ -268,7 +275,8 @@ static const struct {
 	{ "usage", part_usage },     { "after", part_after },       { "cut", part_cut },
 	{ "hang", part_hang },       { "http", part_http },         { "stream", part_stream },
 	{ "refused", part_refused }, { "html", part_html },         { "retry-after", part_retry_after },
-	{ "ping", part_ping },       { "open", part_open },         { "server", part_server },
+	{ "burst", part_burst },     { "ping", part_ping },         { "open", part_open },
+	{ "server", part_server },
 };
 
 static void play_part(struct player *p, char *part)
@@ -294,7 +302,7 @@ static void stop_answer(struct player *p)
 	if (!*p->stop)
 		return;
 	start_message(p);
-	p->when += 5;
+	p->when += p->pace;
 	struct sim_event *q = model_event(p->s, p->when, MODEL_EV_STOP);
 	q->ev.model.end.stop_reason = text(q, p->stop);
 	q->ev.model.end.usage = p->usage;
@@ -310,7 +318,7 @@ static void end_answer(struct player *p)
 		s->paid += p->usage.input > 0 ? p->usage.input + (p->end.complete ? p->usage.output : 1) : 0;
 	if (p->hang)
 		return;
-	struct sim_event *q = model_event(s, p->when + 5, MODEL_EV_END);
+	struct sim_event *q = model_event(s, p->when + p->pace, MODEL_EV_END);
 	struct model_end *end = &q->ev.model.end;
 	*end = p->end;
 	end->usage = (struct usage)USAGE_UNKNOWN;
@@ -334,6 +342,7 @@ static void play(struct sim *s, const char *line)
 	char copy[2048], *at_part = copy;
 	struct player p = { .s = s,
 		            .when = s->clock + 10,
+		            .pace = 5,
 		            .usage = { 100, 10, 0, 0, 0, 0, 0, false },
 		            .end = { .retry_after_ms = -1, .should_retry = -1 } };
 

@@ -12,7 +12,7 @@
  *   http STATUS TYPE MESSAGE                           stream TYPE MESSAGE (error event after what stands before)
  *   refused (connection)  html (a 200 that is no stream)   retry-after MS
  * Without `stop` the reason is tool_use if a call stands in it, else end_turn; before a cut or a hang none is seen
- * unless it is written. Each block takes 10 ms to come.
+ * unless it is written. Each block takes 10 ms to come; what stands behind "burst" comes at once.
  *
  * Tools: Safe* are read-only, Unsafe* are not, Unknown* do not exist, Deny* are denied, Fail* is an unsafe call
  * that fails after it ran (as Bash does), Slow* takes 100 s, others 10 ms (or what "ms" in the input says).

@@ -241,6 +241,13 @@ static const struct path paths[] = {
 	{ "refusal in a stream that breaks", S("use UnsafeA t1 | text x | open | stop refusal | cut"), "refusal", 22, 0,
 	  "side effect UnsafeA t1", NULL, 1, .differs = true },
 
+	{ "what is already known to be declined is not started", S("burst | use UnsafeA t1 | text x | stop refusal"),
+	  "refusal", 22, 0, NULL, "side effect", 1, .starts = "" },
+	{ "nor what is already known to be broken", S("burst | use UnsafeA t1 | text x | cut", "text done"),
+	  "completed", 0, 1, "tombstone 1", "result", 2, .starts = "" },
+	{ "the last call of a declined answer is not started", S("use UnsafeA t1 | stop refusal"), "refusal", 22, 0,
+	  NULL, "side effect", 1, .starts = "" },
+
 	/* ends in the middle of a stream */
 	{ "signal while a call with effects runs in the stream",
 	  S("use UnsafeA t1 {\"ms\":90000} | use SafeA t2 | text x | after 90000 | text y"), "aborted_streaming", 143,
