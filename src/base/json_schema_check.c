@@ -11,7 +11,7 @@
 #define TOKEN_STEPS    64 /* more a token of the value */
 #define SHOWN_WAYS     4  /* alternatives whose problems are told */
 #define WAY_TEXT       400
-#define DIVISION_ERROR 1e-9L
+#define DIVISION_ERROR 1e-9
 
 static bool eval(struct check *c, const struct schema_node *n, int tok, const struct at *at);
 
@@ -78,11 +78,13 @@ static bool is_multiple(const struct json *a, int tok, const struct json *b, int
 	if (json_int(a, tok, &v) && json_int(b, of, &m))
 		return v % m == 0;
 	/* 19.99 is no multiple of 0.01 in binary: what is one to nine digits is one. */
-	long double q = schema_number(a, tok) / schema_number(b, of);
-	q = q < 0 ? -q : q;
-	if (q >= 0x1p62L)
+	double d = 0, step = 1;
+	json_double(a, tok, &d);
+	json_double(b, of, &step);
+	double q = (d < 0 ? -d : d) / step;
+	if (!(q < 0x1p52))
 		return true; /* the digits that would tell are not there */
-	long double off = q - (long double)(int64_t)(q + 0.5L);
+	double off = q - (double)(int64_t)(q + 0.5);
 	return (off < 0 ? -off : off) <= DIVISION_ERROR * (q > 1 ? q : 1);
 }
 
@@ -110,8 +112,7 @@ static bool check_number(struct check *c, const struct schema_node *n, int tok, 
 			ok = say(c, at, "the number is beyond what can be compared");
 			continue;
 		}
-		long double v = schema_number(c->doc, tok), m = schema_number(sd, b);
-		int sign = v < m ? -1 : v > m;
+		int sign = schema_compare(c->doc, tok, sd, b);
 		if (sign == rows[i].wrong[0] || sign == rows[i].wrong[1])
 			ok = say_bound(c, at, rows[i].what, b, tok);
 	}

@@ -4,15 +4,16 @@
 
 #include "base/json_schema_private.h"
 
-/* Integers of 64 bits are exact where long double holds them; all else is as near as a double. */
-long double schema_number(const struct json *doc, int tok)
+int schema_compare(const struct json *a, int x, const struct json *b, int y)
 {
-	int64_t i;
-	double d;
+	int64_t i, k;
+	double d = 0, f = 0;
 
-	if (json_int(doc, tok, &i))
-		return (long double)i;
-	return json_double(doc, tok, &d) ? (long double)d : 0;
+	if (json_int(a, x, &i) && json_int(b, y, &k))
+		return i < k ? -1 : i > k;
+	json_double(a, x, &d);
+	json_double(b, y, &f);
+	return d < f ? -1 : d > f;
 }
 
 static bool same_bytes(const struct json *a, int x, const struct json *b, int y)
@@ -48,7 +49,7 @@ static bool same_number(const struct json *a, int x, const struct json *b, int y
 		return true;
 	if (!json_double(a, x, &p) || !json_double(b, y, &q))
 		return false; /* beyond what a double holds: the same only if written alike */
-	return schema_number(a, x) == schema_number(b, y);
+	return schema_compare(a, x, b, y) == 0;
 }
 
 static int find_key(struct check *c, const struct json *a, int key, const struct json *b, int obj)
@@ -117,9 +118,11 @@ static uint64_t hash_string(struct check *c, const struct json *doc, int tok)
 
 static uint64_t hash_number(const struct json *doc, int tok)
 {
-	double d = (double)schema_number(doc, tok) + 0.0; /* -0 is 0 */
+	double d = 0;
 	uint64_t bits;
 
+	json_double(doc, tok, &d);
+	d += 0.0; /* -0 is 0 */
 	memcpy(&bits, &d, sizeof bits);
 	return mix(1, bits);
 }

@@ -174,6 +174,7 @@ void say_types(struct buf *out, unsigned types);
 bool schema_equal(struct check *c, const struct json *a, int x, const struct json *b, int y);
 /* Indices of two equal elements; false if there are none. */
 bool schema_find_twins(struct check *c, int array, size_t *first, size_t *second);
-long double schema_number(const struct json *doc, int tok);
+/* -1, 0, 1 as the numbers compare: integers of 64 bits exactly, all else as doubles. */
+int schema_compare(const struct json *a, int x, const struct json *b, int y);
 
 #endif

@@ -52,6 +52,8 @@ int rows_make(struct toolbox *t, struct error *e)
 	}
 	for (size_t i = 0; i < t->cfg.nexternal; i++) {
 		struct tool_row row = external_row(&t->cfg.external[i]);
+		if (tool_find(row.name))
+			return error_set(e, ERR_INPUT, "tools.external: '%s' is the name of a built-in tool", row.name);
 		t->rows[n + i] = make_row(t, &row, e);
 		if (!t->rows[n + i])
 			return -1;

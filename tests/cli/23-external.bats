@@ -145,3 +145,21 @@ lookup_script() { printf '#!/bin/sh\n%s\n' "$1" >lookup.sh; chmod +x lookup.sh; 
 	exits 0
 	is "$(result_text 2 | od -An -c | tr -d ' \n')" 'a357277275b357277275357277275\n'
 }
+
+# The first one waits for what the second one writes.
+@test "external tools that change nothing run side by side, others wait for each other" {
+	mkfifo meet
+	lookup_script 'read -r input; case $input in *first*) read -r word <meet; echo "met $word" ;; *) echo second >meet ;; esac'
+	job_with "$LOOKUP"
+	serve "$(script "$(jq -cn --argjson a "$(call lookup '{"word":"first"}')" --argjson b "$(call lookup '{"word":"second"}')" '{content: [$a, $b]}')" "$(say end)")"
+	q "$T/job.yaml"
+	exits 0
+	is "$(result_text 2 0)" "met second"
+	lookup_script 'read -r input; case $input in *first*) sleep 0.2; echo first >>order ;; *) echo second >>order ;; esac'
+	stop_server; rm -rf "$T/log"; mkdir "$T/log"
+	job_with "${LOOKUP/true/false}" 'permissions: {allow: [lookup]}'
+	serve "$(script "$(jq -cn --argjson a "$(call lookup '{"word":"first"}')" --argjson b "$(call lookup '{"word":"second"}')" '{content: [$a, $b]}')" "$(say end)")"
+	q "$T/job.yaml"
+	exits 0
+	is "$(tr '\n' ' ' <order)" "first second "
+}

@@ -208,6 +208,9 @@ static void what_cannot_be_offered(void **state)
 	w->cfg.deny = mine;
 	refuse(w, "mine cannot be offered: denied by a rule");
 	w->cfg.deny = NULL;
+	tool.name = "TaskStop";
+	refuse(w, "'TaskStop' is the name of a built-in tool");
+	tool.name = "mine";
 	tool.input_schema = "{\"type\":\"x\"}";
 	refuse(w, "input schema of tool mine: at /type: not a type");
 }
