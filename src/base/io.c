@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define READ_CHUNK ((size_t)64 << 10)
@@ -73,18 +75,45 @@ int io_read_fd(int fd, struct buf *out, struct error *e)
 	return read_to_end(fd, "the input", out, e);
 }
 
+#define WRITER_MS 3000
+
+/* A pipe by name whose writer never comes would be waited for without an end, by open itself if it could. Returns 0 if
+ * the file may be read, which may block from now on. */
+static int expect_writer(int fd, const char *path, struct buf *out, struct error *e)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode)) {
+		char c;
+		/* comes back as soon as something was written */
+		(void)poll(&p, 1, WRITER_MS); /* style: allow wait - for a short time, and there is no run yet */
+		ssize_t k = out->max > out->len ? read_some(fd, &c, 1) : -1;
+		if (k == 0 && !(p.revents & POLLHUP))
+			return error_set(e, ERR_INPUT, "nobody writes to the pipe '%s'", path);
+		if (k == 1)
+			buf_addc(out, c);
+	}
+	int flags = fcntl(fd, F_GETFL);
+	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0)
+		return error_sys(e, "cannot read '%s'", path);
+	return 0;
+}
+
 int io_read_file(int dirfd, const char *path, struct buf *out, struct error *e)
 {
 	struct buf what = BUF_INIT(4200);
 	int fd;
 
 	do {
-		fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	} while (fd < 0 && errno == EINTR);
 	if (fd < 0)
 		return error_sys(e, "cannot open '%s'", path);
 	buf_addf(&what, "'%s'", path);
-	int rc = read_to_end(fd, what.failed ? "the file" : buf_str(&what), out, e);
+	int rc = expect_writer(fd, path, out, e);
+	if (rc == 0)
+		rc = read_to_end(fd, what.failed ? "the file" : buf_str(&what), out, e);
 	buf_release(&what);
 	close(fd);
 	return rc;

@@ -9,7 +9,8 @@
 #include "base/error.h"
 
 int io_write_all(int fd, const void *p, size_t n); /* retries EINTR and short writes; 0 or -1 with errno */
-int io_read_file(int dirfd, const char *path, struct buf *out, struct error *e); /* whole file, bounded by out->max */
+/* The whole file, bounded by out->max. A pipe by name that nobody writes to is an error after 3 s. */
+int io_read_file(int dirfd, const char *path, struct buf *out, struct error *e);
 int io_read_fd(int fd, struct buf *out, struct error *e); /* to end of file, bounded by out->max */
 int io_cloexec(int fd);
 int io_nonblock(int fd);

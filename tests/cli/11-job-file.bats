@@ -239,3 +239,17 @@ bad() { # bad TEXT...: the job on stdin is exit 2 and stderr has each TEXT
 		hooks: {Stop: []}
 	YAML
 }
+
+@test "a pipe as job file: read to its end, or an error if nobody writes to it" {
+	mkfifo "$T/pipe"
+	serve "$(script "$(say end)" "$(say end)")"
+	q "$T/pipe"
+	is "$rc" 2
+	err_has "nobody writes to the pipe '$T/pipe'"
+	(sleep 0.2; printf 'version: 1\n'; sleep 0.2; printf 'prompt: from a pipe\n') >"$T/pipe" 3>&- &
+	q "$T/pipe"
+	exits 0
+	q <(printf 'prompt: from another pipe\n')
+	exits 0
+	is "$(jq -r '.messages[0].content[0].text' "$(request 2)")" "from another pipe"
+}
