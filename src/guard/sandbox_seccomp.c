@@ -158,11 +158,11 @@ static const struct deny policy[] = {
 	REFUSE_IF(ioctl, TOOL, EPERM, .test = EQUAL, .arg = 1, .value = ASK_STDIN),
 	REFUSE_IF(ioctl, TOOL, EPERM, .test = EQUAL, .arg = 1, .value = ASK_LINUX),
 
-	/* other processes' memory; Landlock lets a tool at its own only */
-	REFUSE(ptrace, LOOP | NO_LANDLOCK, EPERM),
-	REFUSE(process_vm_readv, LOOP | NO_LANDLOCK, EPERM),
-	REFUSE(process_vm_writev, LOOP | NO_LANDLOCK, EPERM),
-	REFUSE(kcmp, LOOP | NO_LANDLOCK, EPERM),
+	/* other processes' memory; Landlock lets nobody at what it does not confine alike */
+	REFUSE(ptrace, NO_LANDLOCK, EPERM),
+	REFUSE(process_vm_readv, NO_LANDLOCK, EPERM),
+	REFUSE(process_vm_writev, NO_LANDLOCK, EPERM),
+	REFUSE(kcmp, NO_LANDLOCK, EPERM),
 
 	/* namespaces give capabilities that were taken, and other names to hidden files */
 	REFUSE_IF(clone, ALL, EPERM, .test = ANY_BIT, .arg = CLONE_FLAGS_ARG, .value = NAMESPACES),

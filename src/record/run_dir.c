@@ -26,8 +26,9 @@ struct run_dir {
 	struct run_place place;
 	int64_t max_bytes;
 	bool tried;
-	struct error why; /* why there is none, once tried */
-	char *tmp;        /* the tools' TMPDIR, owned, or NULL */
+	struct error why;        /* why there is none, once tried */
+	char *tmp;               /* the tools' TMPDIR, owned, or NULL */
+	char *above, *above_tmp; /* where they were made, owned, once run_dir_needs was asked */
 	struct file *files;
 	size_t nfiles, cap;
 	size_t settled; /* files[0..settled) are measured: settled_bytes */
@@ -49,12 +50,39 @@ struct run_dir *run_dir_open(const struct run_dir_config *cfg, struct error *e)
 	return NULL;
 }
 
+void run_dir_prepare(struct run_dir *d)
+{
+	if (d->tried)
+		return;
+	d->tried = true;
+	run_place_make(&d->place, &d->why);
+}
+
+int run_dir_needs(struct run_dir *d, const char *write[3], const char *parents[3])
+{
+	size_t nwrite = 0, nparents = 0;
+
+	if (d->place.path) {
+		write[nwrite++] = d->place.path;
+		if (!d->above && !(d->above = strndup(d->place.path, d->place.above ? d->place.above : 1)))
+			return -1;
+		if (d->place.made)
+			parents[nparents++] = d->above;
+	}
+	if (d->tmp) {
+		write[nwrite++] = d->tmp;
+		if (!d->above_tmp && !(d->above_tmp = strndup(d->tmp, (size_t)(strrchr(d->tmp, '/') - d->tmp + 1))))
+			return -1;
+		parents[nparents++] = d->above_tmp;
+	}
+	write[nwrite] = parents[nparents] = NULL;
+	return 0;
+}
+
 const char *run_dir_path(struct run_dir *d, struct error *e)
 {
-	if (!d->tried) {
-		d->tried = true;
-		run_place_make(&d->place, &d->why);
-	}
+	run_dir_prepare(d);
+	run_place_tell(&d->place);
 	if (!d->place.path && e)
 		*e = d->why;
 	return d->place.path;
@@ -219,6 +247,7 @@ static void remove_run_dir(struct run_dir *d)
 	if (d->place.made) {
 		if (tree_remove(d->place.path))
 			log_warn("cannot remove run directory '%s': %s", d->place.path, strerror(errno));
+		run_place_remove_above(&d->place);
 		return;
 	}
 	/* It was there before: only what we put into it goes. */
@@ -238,6 +267,8 @@ void run_dir_free(struct run_dir *d, bool keep)
 		free(d->files[i].path);
 	free(d->files);
 	free(d->tmp);
+	free(d->above);
+	free(d->above_tmp);
 	run_place_release(&d->place);
 	free(d);
 }

@@ -22,9 +22,15 @@ struct run_dir_config {
 struct run_dir;
 /* Checks an explicit directory; makes nothing yet. */
 struct run_dir *run_dir_open(const struct run_dir_config *cfg, struct error *e);
+/* Makes it now, without a word: it must be there before the limits of sandbox_confine_self are. What went wrong is told
+ * when it is asked for; what is made and not used is removed by free, with the directories that were made above it. */
+void run_dir_prepare(struct run_dir *d);
+/* Where free, and whoever stores something, must be able to write, and where to remove empty directories. Strings are
+ * d's. -1: no memory. */
+int run_dir_needs(struct run_dir *d, const char *write[3], const char *parents[3]);
 /* The path, made when first asked for; NULL with *e. */
 const char *run_dir_path(struct run_dir *d, struct error *e);
-const char *run_dir_made(const struct run_dir *d); /* the path if it was made, else NULL */
+const char *run_dir_made(const struct run_dir *d); /* the path if it is there, else NULL */
 /* Creates NAME (a plain file name, made unique) inside; returns the fd and the path (valid until free), or -1. */
 int run_dir_file(struct run_dir *d, const char *name, const char **path, struct error *e);
 /* Bytes that files made by run_dir_file may still take together (INT64_MAX without a limit): the bound for a writer

@@ -12,6 +12,8 @@
 #include "base/log.h"
 #include "record/private.h"
 
+#define MAKE_TRIES 100
+
 static bool beneath(const char *path, const char *root)
 {
 	size_t n = strlen(root);
@@ -114,7 +116,7 @@ static int check_explicit(struct run_place *p, const char *given, struct error *
 
 int run_place_init(struct run_place *p, const struct run_dir_config *cfg, struct error *e)
 {
-	*p = (struct run_place){ .fd = -1 };
+	*p = (struct run_place){ .fd = -1, .notes = BUF_INIT(4096) };
 	p->session_id = strdup(cfg->session_id ? cfg->session_id : "run");
 	p->roots = copy_list(cfg->writable_roots);
 	if (!p->session_id || !p->roots)
@@ -132,16 +134,19 @@ void run_place_release(struct run_place *p)
 	free(p->path);
 	free(p->session_id);
 	free(p->explicit_dir);
+	buf_release(&p->notes);
 	*p = (struct run_place){ .fd = -1 };
 }
 
-/* Creates the missing directories of an absolute path, each 0700. *made tells whether the last one is new. */
-static int make_path(const char *path, bool *made)
+/* Creates the missing directories of an absolute path, each 0700. *made tells whether the last one is new, *above how
+ * much of the path was there. */
+static int make_dirs(const char *path, bool *made, size_t *above)
 {
 	char *p = strdup(path);
 	int rc = p ? 0 : -1;
 
 	*made = false;
+	*above = strlen(path);
 	for (char *at = p; rc == 0 && at;) {
 		at = strchr(at + 1, '/');
 		if (at)
@@ -149,10 +154,25 @@ static int make_path(const char *path, bool *made)
 		*made = private_dir(p) == 0;
 		if (!*made && errno != EEXIST && errno != EROFS && errno != EACCES)
 			rc = -1;
+		if (*made && *above == strlen(path))
+			*above = (size_t)(strrchr(p, '/') - p);
 		if (at)
 			*at = '/';
 	}
 	free(p);
+	return rc;
+}
+
+/* Another run that ends may remove a directory, empty still, that we have just found or made. */
+static int make_path(const char *path, bool *made, size_t *above)
+{
+	int rc = -1;
+
+	for (int i = 0; rc && i < MAKE_TRIES; i++) {
+		rc = make_dirs(path, made, above);
+		if (rc && errno != ENOENT)
+			break;
+	}
 	return rc;
 }
 
@@ -161,6 +181,7 @@ static int make_path(const char *path, bool *made)
 static int take_dir(struct run_place *p, const char *path, struct error *e)
 {
 	bool made = false;
+	size_t above = 0;
 	struct stat st;
 	char *real = resolve(path);
 
@@ -173,7 +194,7 @@ static int take_dir(struct run_place *p, const char *path, struct error *e)
 		return -1;
 	}
 	int fd = -1;
-	if (make_path(real, &made) == 0)
+	if (make_path(real, &made, &above) == 0)
 		fd = open(real, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && !p->explicit_dir && (fstat(fd, &st) || st.st_uid != geteuid() || (st.st_mode & 0022))) {
 		close(fd);
@@ -189,6 +210,7 @@ static int take_dir(struct run_place *p, const char *path, struct error *e)
 	}
 	p->fd = fd;
 	p->made = made;
+	p->above = above;
 	p->path = real;
 	return 0;
 }
@@ -239,9 +261,10 @@ static int try_place(struct run_place *p, const struct place *place, struct erro
 		free(path);
 	}
 	if (rc && place->ours)
-		log_warn("%s is passed over: %s", place->variable, e->msg);
+		buf_addf(&p->notes, "%s is passed over: %s\n", place->variable, e->msg);
 	if (rc == 0 && place->temporary)
-		log_warn("run directory is '%s': no state directory can be used (set QUERN_STATE_DIR or --run-dir)",
+		buf_addf(&p->notes,
+		         "run directory is '%s': no state directory can be used (set QUERN_STATE_DIR or --run-dir)\n",
 		         p->path);
 	return rc;
 }
@@ -260,4 +283,30 @@ int run_place_make(struct run_place *p, struct error *e)
 			return 0;
 	}
 	return error_set(e, ERR_SYS, "no place for a run directory (give --run-dir): %s", last.msg);
+}
+
+void run_place_tell(struct run_place *p)
+{
+	for (const char *line = buf_str(&p->notes); *line;) {
+		size_t n = strcspn(line, "\n");
+		log_warn("%.*s", (int)n, line);
+		line += n + (line[n] == '\n');
+	}
+	buf_clear(&p->notes);
+}
+
+void run_place_remove_above(const struct run_place *p)
+{
+	char *dir = p->path && p->made ? strdup(p->path) : NULL;
+
+	for (size_t n = dir ? strlen(dir) : 0; n > p->above;) {
+		while (n > 0 && dir[n - 1] != '/')
+			n--;
+		if (n > 0)
+			n--; /* the slash */
+		dir[n] = '\0';
+		if (n <= p->above || rmdir(dir))
+			break;
+	}
+	free(dir);
 }

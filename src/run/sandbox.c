@@ -58,3 +58,14 @@ int world_judge_sandbox(const struct world *w, struct error *e)
 	buf_release(&words);
 	return rc;
 }
+
+int world_confine(struct world *w, struct error *e)
+{
+	const char *write[3], *parents[3];
+
+	if (run_dir_needs(w->run_dir, write, parents))
+		return error_nomem(e);
+	int rc = sandbox_confine_self(write, parents, e);
+	w->confined = rc > 0;
+	return rc < 0 ? -1 : 0;
+}

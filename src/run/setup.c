@@ -109,6 +109,9 @@ static int make_run_dir(struct world *w, struct error *e)
 	w->run_dir = run_dir_open(&cfg, e);
 	if (!w->run_dir)
 		return -1;
+	run_dir_prepare(w->run_dir);
+	if (run_dir_made(w->run_dir) && sandbox_add_readable(w->sandbox, run_dir_made(w->run_dir)))
+		return error_nomem(e);
 	const char *tmp = run_dir_tmp(w->run_dir, e);
 	if (tmp && sandbox_add_writable(w->sandbox, tmp))
 		return error_nomem(e);
@@ -336,5 +339,8 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 	*step = SETUP_OUTPUT;
 	world_fill_recorder(w, &rec);
 	w->recorder = recorder_open(&rec, e);
-	return w->recorder ? 0 : -1;
+	if (!w->recorder)
+		return -1;
+	*step = SETUP_SANDBOX;
+	return world_confine(w, e);
 }

@@ -114,7 +114,8 @@ const char *const *world_writable_roots(struct world *w);
 const char *const *world_own_files(struct world *w);
 
 /* ---- sandbox.c ---- */
-int world_open_sandbox(struct world *w, struct error *e);        /* needs the workspace */
+int world_open_sandbox(struct world *w, struct error *e); /* needs the workspace */
+int world_confine(struct world *w, struct error *e);      /* this process: after this, nothing else can be set up */
 int world_judge_sandbox(const struct world *w, struct error *e); /* is it enough for the tools on offer? */
 
 /* ---- prompt.c ---- */

@@ -91,7 +91,7 @@ while True:
 
 @test "nothing but events on stdout, whatever tools print" {
 	serve "$(script "$(bash_call 'echo to-stdout; echo to-stderr >&2; echo sneaky >/proc/$PPID/fd/1 2>/dev/null; true')" "$(say end)")"
-	q -p go --allowedTools Bash
+	q -p go --allowedTools Bash --sandbox off
 	exits 0
 	run ! grep -v '^{' "$T/out"
 	err_lacks to-stderr

@@ -23,7 +23,7 @@ scan() { # everything the run left, plain and in base64
 @test "a tool sees no key in its environment, nor in the program's" {
 	export ANTHROPIC_API_KEY=$canary QUERN_API_KEY=$canary-2 ANTHROPIC_AUTH_TOKEN=$canary-3
 	serve "$(script "$(bash_call 'env; for p in $PPID $(ps -o ppid= -p $PPID) ; do tr "\0" "\n" </proc/$p/environ; cat /proc/$p/cmdline; done')" "$(say end)")"
-	q -p go --allowedTools Bash
+	q -p go --allowedTools Bash --sandbox off # what protects it without one
 	exits 0
 	lacks "$(cat "$(request 2)")" sk-canary
 	scan

@@ -178,3 +178,20 @@ sandbox() { ev "select(.subtype == \"init\").quern_sandbox | $1"; }
 	is "$rc" 2
 	err_has "--sandbox"
 }
+
+@test "the program itself is confined, and still resolves names, spills and cleans up" {
+	needs_kernel
+	serve "$(script "$(bash_call 'mkdir -p $TMPDIR/a/b && touch $TMPDIR/a/b/c && chmod 500 $TMPDIR/a/b && seq 1 20000')" "$(say end)")"
+	BASE=http://localhost:$PORT
+	q -p go --allowedTools Bash
+	exits 0
+	is "$(sandbox .loop_confined)" true
+	[ -d "$(result .run_dir)" ]
+	# what was spilled lies in a place that children may read, and beside a hidden one
+	again
+	unset XDG_STATE_HOME
+	serve "$(script "$(bash_call 'seq 1 20000')" "$(bash_call 'cat "$HOME"/.local/state/quern/*/* | tail -n 1')" "$(say end)")"
+	q -p go --allowedTools Bash
+	exits 0
+	is "$(result_text 3)" 20000
+}

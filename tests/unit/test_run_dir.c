@@ -402,10 +402,61 @@ static void a_deep_tree_is_removed(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
+/* Made before it is known to be needed: nothing is left of it, and nothing of others goes with it. */
+static void prepared_and_not_used(void **state)
+{
+	const char *write[3], *parents[3];
+	struct place *p = *state;
+
+	mkdir(at(p, "home"), 0755);
+	mkdir(at(p, "tmp"), 0755);
+	setenv("HOME", at(p, "home"), 1);
+	setenv("TMPDIR", at(p, "tmp"), 1);
+	assert_true(open_with(p, NULL, NULL));
+	run_dir_prepare(p->d);
+	assert_string_equal(run_dir_made(p->d), at(p, "home/.local/state/quern/sid"));
+	assert_non_null(run_dir_tmp(p->d, &p->e));
+	assert_int_equal(run_dir_needs(p->d, write, parents), 0);
+	assert_string_equal(write[0], run_dir_made(p->d));
+	assert_string_equal(write[1], run_dir_tmp(p->d, &p->e));
+	assert_null(write[2]);
+	assert_string_equal(parents[0], at(p, "home"));
+	assert_string_equal(parents[1], at(p, "tmp/"));
+	assert_null(parents[2]);
+	run_dir_free(p->d, false);
+	p->d = NULL;
+	assert_int_equal(access(at(p, "home/.local"), F_OK), -1);
+	assert_int_equal(access(at(p, "home"), F_OK), 0);
+
+	/* somebody else's state stays */
+	assert_int_equal(mkdir(at(p, "home/.local"), 0755), 0);
+	assert_true(open_with(p, NULL, NULL));
+	run_dir_prepare(p->d);
+	assert_int_equal(run_dir_needs(p->d, write, parents), 0);
+	assert_string_equal(parents[0], at(p, "home/.local"));
+	assert_int_equal(mkdir(at(p, "home/.local/state/other"), 0755), 0);
+	run_dir_free(p->d, false);
+	p->d = NULL;
+	assert_int_equal(access(at(p, "home/.local/state/quern"), F_OK), -1);
+	assert_int_equal(access(at(p, "home/.local/state/other"), F_OK), 0);
+
+	/* one that was there is not ours to remove */
+	assert_int_equal(mkdir(at(p, "given"), 0700), 0);
+	assert_true(open_with(p, at(p, "given"), NULL));
+	run_dir_prepare(p->d);
+	assert_int_equal(run_dir_needs(p->d, write, parents), 0);
+	assert_string_equal(write[0], at(p, "given"));
+	assert_null(parents[0]);
+	run_dir_free(p->d, false);
+	p->d = NULL;
+	assert_int_equal(access(at(p, "given"), F_OK), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+		T(prepared_and_not_used),
 		T(the_order_of_places),
 		T(without_a_home),
 		T(at_last_tmp),
