@@ -175,6 +175,10 @@ static void report_end(struct child *c, int status, int cwd_fd)
 	if (read(c->status_fd, &done.failure, sizeof done.failure) != (ssize_t)sizeof done.failure)
 		done.failure = (struct child_failure){ CHILD_STARTED, 0 };
 	close(c->status_fd);
+	if (done.failure.step != CHILD_STARTED && cwd_fd >= 0) {
+		close(cwd_fd);
+		cwd_fd = -1;
+	}
 	send_done(c->p, c->id, &done, cwd_fd);
 }
 

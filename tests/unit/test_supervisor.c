@@ -100,9 +100,11 @@ static int number_in(const char *text)
 	return (int)strtol(text, NULL, 10);
 }
 
-static void start(struct fixture *f)
+static void start_with(struct fixture *f, int max_processes)
 {
-	const struct supervisor_config cfg = { .calls = calls, .ncalls = 4, .forget = forget, .ctx = secret };
+	const struct supervisor_config cfg = {
+		.calls = calls, .ncalls = 4, .forget = forget, .ctx = secret, .max_processes = max_processes
+	};
 	struct error e = ERROR_INIT;
 
 	memset(f, 0, sizeof *f);
@@ -112,8 +114,15 @@ static void start(struct fixture *f)
 	assert_non_null(f->s);
 }
 
+static void start(struct fixture *f)
+{
+	start_with(f, 0);
+}
+
 static void release_ended(struct ended *d)
 {
+	if (d->res.cwd_fd >= 0)
+		close(d->res.cwd_fd);
 	free(d->error);
 	buf_release(&d->res.out.head);
 	buf_release(&d->res.out.tail);
@@ -148,6 +157,7 @@ static void on_done(void *ctx, int id, struct child_result *res)
 	memset(&res->out, 0, sizeof res->out);
 	memset(&res->err, 0, sizeof res->err);
 	memset(&res->result, 0, sizeof res->result);
+	res->cwd_fd = -1;
 }
 
 static struct spawn spec_of(const char *const *argv)
@@ -482,6 +492,115 @@ static void directory(void **state)
 	assert_string_equal(run(&f, &spec)->error, "cannot enter the directory to run 'pwd' in: Not a directory");
 	close(spec.cwd_fd);
 	rmdir(dir);
+	stop(&f);
+}
+
+static void assert_ended_in(const struct ended *d, const char *dir)
+{
+	char link[64], path[4096];
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", d->res.cwd_fd);
+	ssize_t n = readlink(link, path, sizeof path - 1);
+	assert_true(n > 0);
+	path[n] = '\0';
+	assert_string_equal(path, dir);
+}
+
+static void followed(void **state)
+{
+	struct fixture f;
+	const char *argv[] = { "sh", "-c", "cd /usr; umask 0; (cd /); exec sh -c 'cd bin; exit 3'", NULL };
+	const char *slow[] = { "sh", "-c", "cd /usr; sleep 0.3; umask", NULL };
+	const char *fails[] = { "/nonexistent", NULL };
+	struct spawn spec = spec_of(argv);
+	char home[4096], mask[16];
+
+	(void)state;
+	if (getenv("QUERN_VALGRIND"))
+		skip(); /* it cannot run the system call */
+	start(&f);
+	snprintf(mask, sizeof mask, "%s", out_of(run_sh(&f, "umask")));
+	assert_int_equal(f.ended[0].res.cwd_fd, -1);
+	spec.follow_cwd = true;
+	assert_exit(run(&f, &spec), 3);
+	struct stat bin, got;
+	assert_int_equal(stat("/usr/bin", &bin) | fstat(f.ended[0].res.cwd_fd, &got), 0);
+	assert_true(bin.st_ino == got.st_ino && bin.st_dev == got.st_dev);
+	/* the next one is not where that was, and has a mask of its own */
+	snprintf(home, sizeof home, "%s", out_of(run_sh(&f, "umask; pwd")));
+	char want[4200];
+	assert_non_null(getcwd(want + strlen(mask), sizeof want - 32));
+	memcpy(want, mask, strlen(mask));
+	strcat(want, "\n");
+	assert_string_equal(home, want);
+	/* one at a time: the second is not followed, and not led about either */
+	clear_ended(&f);
+	spec.argv = slow;
+	spawn(&f, &spec);
+	int second = spawn(&f, &spec);
+	wait_for(&f, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_string_equal(out_of(&f.ended[i]), mask);
+		if (f.ended[i].id == second)
+			assert_int_equal(f.ended[i].res.cwd_fd, -1);
+		else
+			assert_ended_in(&f.ended[i], "/usr");
+	}
+	/* what could not be started, or did not end by itself, has no directory */
+	spec.argv = fails;
+	assert_non_null(run(&f, &spec)->error);
+	assert_int_equal(f.ended[0].res.cwd_fd, -1);
+	spec.argv = slow;
+	spec.timeout_ms = 50;
+	assert_true(run(&f, &spec)->res.timed_out);
+	assert_int_equal(f.ended[0].res.cwd_fd, -1);
+	spec.argv = argv;
+	spec.timeout_ms = 0;
+	assert_exit(run(&f, &spec), 3);
+	assert_true(f.ended[0].res.cwd_fd >= 0);
+	stop(&f);
+}
+
+static void files_are_bounded(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f);
+	assert_string_equal(
+	        out_of(run_sh(&f, "[ $(ulimit -f) = unlimited ] || [ $(ulimit -f) -gt 8388608 ] || echo ok; "
+	                          "ulimit -H -f 16777216 2>/dev/null || echo stays")),
+	        "ok\nstays\n");
+	stop(&f);
+}
+
+/* Of two that run side by side the one with too many is ended, with what it hid. */
+static void crowds_are_ended(void **state)
+{
+	struct fixture f;
+	const char *crowd[] = {
+		"sh", "-c",
+		"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 331 & (setsid sleep 332 &); done; "
+		"sleep 333",
+		NULL
+	};
+	const char *quiet[] = { "sh", "-c", "sleep 1; sleep 0.5; echo $$", NULL };
+	struct spawn a = spec_of(quiet), b = spec_of(crowd);
+
+	(void)state;
+	start_with(&f, 20);
+	int first = spawn(&f, &a);
+	int second = spawn(&f, &b);
+	wait_for(&f, 2);
+	const struct ended *bad = &f.ended[f.ended[0].id == second ? 0 : 1], *good = &f.ended[bad == &f.ended[0]];
+	assert_int_equal(bad->id, second);
+	assert_int_equal(good->id, first);
+	assert_exit(good, 0);
+	assert_int_equal(good->res.too_many, 0);
+	assert_int_equal(bad->res.too_many, 20);
+	assert_int_equal(bad->res.signal, SIGKILL);
+	assert_string_equal(
+	        out_of(run_sh(&f, "ps -eo ppid=,args= | awk -v p=$PPID '$1 == p' | grep -c 'sleep 33[123]'")), "0\n");
 	stop(&f);
 }
 
@@ -1386,6 +1505,9 @@ int main(void)
 		cmocka_unit_test(refused_specs),
 		cmocka_unit_test(too_many_children),
 		cmocka_unit_test(directory),
+		cmocka_unit_test(followed),
+		cmocka_unit_test(files_are_bounded),
+		cmocka_unit_test(crowds_are_ended),
 		cmocka_unit_test(environment_is_exact),
 		cmocka_unit_test(stdin_is_empty),
 		cmocka_unit_test(stdin_of_an_exec),
