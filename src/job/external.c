@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_schema.h"
@@ -133,6 +134,38 @@ static int read_member(const struct reading *r, const struct yaml_node *v)
 	return setter_member(r->s, k, path, r->tool, v, r->o);
 }
 
+static const struct yaml_node *child_named(const struct yaml_node *v, const char *name)
+{
+	if (v->kind != YAML_SEQ)
+		return v->kind == YAML_MAP ? yaml_get(v, name) : NULL;
+	long i = strtol(name, NULL, 10);
+	for (v = v->first; v && i > 0; i--)
+		v = v->next;
+	return v;
+}
+
+/* The node that "at /properties/a: ..." speaks of, or the last on the way to it that is there. */
+static const struct yaml_node *place_of(const struct yaml_node *v, const char *msg)
+{
+	const char *p = strncmp(msg, "at /", 4) ? "" : msg + 3;
+
+	while (v && *p == '/') {
+		char name[PATH_TEXT];
+		size_t n = 0;
+		for (p++; *p && *p != '/' && strncmp(p, ": ", 2) != 0 && n + 1 < sizeof name; p++) {
+			bool escaped = *p == '~' && (p[1] == '0' || p[1] == '1');
+			p += escaped;
+			name[n++] = (char)(!escaped ? *p : *p == '0' ? '~' : '/');
+		}
+		name[n] = '\0';
+		const struct yaml_node *next = child_named(v, name);
+		if (!next)
+			break;
+		v = next;
+	}
+	return v;
+}
+
 /* The API takes objects alone as input, and asks for the word. */
 static int check_schema(const struct reading *r, const struct yaml_node *v)
 {
@@ -141,7 +174,7 @@ static int check_schema(const struct reading *r, const struct yaml_node *v)
 	struct json_schema *schema = json_schema_compile(r->tool->input_schema, strlen(r->tool->input_schema), &e);
 
 	if (!schema)
-		return fail(r, v, "input_schema", e.msg);
+		return fail(r, place_of(v, e.msg), "input_schema", e.msg);
 	json_schema_free(schema);
 	if (!type || type->kind != YAML_SCALAR || strcmp(type->text, "object") != 0)
 		return fail(r, type ? type : v, "input_schema", "needs type: object");

@@ -93,7 +93,7 @@ lookup_script() { printf '#!/bin/sh\n%s\n' "$1" >lookup.sh; chmod +x lookup.sh; 
 	q "$T/job.yaml"
 	is "$rc" 2
 	err_has "job.yaml:5:7: tools.external[0].descripton: unknown key (did you mean description?)"
-	err_has "job.yaml:7:21: tools.external[0].input_schema: at /properties/a: unknown keyword 'typ' (did you mean type?)"
+	err_has "job.yaml:7:52: tools.external[0].input_schema: at /properties/a: unknown keyword 'typ' (did you mean type?)"
 	err_has "description is missing"
 }
 

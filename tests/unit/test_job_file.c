@@ -74,11 +74,17 @@ static const struct wrong wrongs[] = {
 	{ "tools:\n  external:\n"
 	  "  - {name: a, description: d, command: [x], input_schema: {type: object, properties: {b: {typ: string}}}}\n"
 	  "  - {name: a, description: d, command: [x, x], input_schema: {type: array}, env: [A=B]}\n",
-	  "job.yaml:3:59: tools.external[0].input_schema: at /properties/b: unknown keyword 'typ' (did you mean "
+	  "job.yaml:3:90: tools.external[0].input_schema: at /properties/b: unknown keyword 'typ' (did you mean "
 	  "type?)\n"
 	  "job.yaml:4:83: tools.external[1].env: a variable's name must not hold '=' or control characters\n"
 	  "job.yaml:4:12: tools.external[1].name: another tool has this name already\n"
 	  "job.yaml:4:69: tools.external[1].input_schema: needs type: object\n" },
+	{ "tools:\n  external:\n"
+	  "  - name: a\n    description: d\n    command: [x]\n    input_schema:\n      type: object\n      "
+	  "properties:\n"
+	  "        a/b:\n          anyOf:\n            - type: string\n            - type: strin\n",
+	  "job.yaml:12:21: tools.external[0].input_schema: at /properties/a~1b/anyOf/1/type: not a type: use null, "
+	  "boolean, integer, number, string, array or object\n" },
 	{ "tools: {external: x}", "job.yaml:1:19: tools.external: must be a list of tools, as in [{name: run_tests, "
 	                          "description: ..., command: [make, check]}]\n" },
 	{ "tools: {builtin: [Read, 1, null]}",
