@@ -119,8 +119,12 @@ void reply_take_block(struct loop *l, struct block *b)
 	struct reply *a = &l->reply;
 
 	a->open--;
-	if (!a->message || block_is_blank(b))
+	if (!a->message)
 		return;
+	if (block_is_blank(b)) {
+		a->whole = a->message->n;
+		return;
+	}
 	b = block_ref(b);
 	if (b->kind == BLOCK_TOOL_USE)
 		b = rename_if_needed(l, b);
