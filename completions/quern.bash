@@ -52,7 +52,7 @@ _quern()
 		:
 		return ;;
 	--permission-mode)
-		mapfile -t COMPREPLY < <(compgen -W 'default acceptEdits bypassPermissions' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W 'default acceptEdits plan dontAsk bypassPermissions manual' -- "$cur")
 		return ;;
 	--sandbox)
 		mapfile -t COMPREPLY < <(compgen -W 'workspace-write read-only off' -- "$cur")

@@ -22,11 +22,11 @@ _arguments \
 	'--max-budget-usd=[most dollars to spend (2.50)]:X:' \
 	'--wall-time=[longest time the run may take (90s, 15m, 2h); 0 = no limit]:DURATION:' \
 	'--tools=[the tools offered to the model]:LIST:(Read Write Edit Glob Grep Bash TodoWrite)' \
-	'--allowedTools=[tools that may run]:RULES:' \
-	'--allowed-tools=[tools that may run]:RULES:' \
-	'--disallowedTools=[tools that may not run; wins over allow]:RULES:' \
-	'--disallowed-tools=[tools that may not run; wins over allow]:RULES:' \
-	'--permission-mode=[what runs without a rule\: reading, edits too, or everything]:MODE:(default acceptEdits bypassPermissions)' \
+	'--allowedTools=[what may run, such as Bash(make *)]:RULES:' \
+	'--allowed-tools=[what may run, such as Bash(make *)]:RULES:' \
+	'--disallowedTools=[what may not run; wins over ask and allow]:RULES:' \
+	'--disallowed-tools=[what may not run; wins over ask and allow]:RULES:' \
+	'--permission-mode=[what runs without a rule\: reading, edits too, or everything]:MODE:(default acceptEdits plan dontAsk bypassPermissions manual)' \
 	'--dangerously-skip-permissions[the mode bypassPermissions]' \
 	'--sandbox=[what tools can write\: workspace and added directories, their TMPDIR alone, or everything]:MODE:(workspace-write read-only off)' \
 	'-o[events as they come, the result alone, or the answer'\''s text]:FORMAT:(stream-json json text)' \

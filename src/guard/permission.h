@@ -57,8 +57,9 @@ struct permission_verdict {
 	enum permit permit;
 	const char *reason_type; /* static: "rule", "mode", "path", "safetyCheck", "command" */
 	bool explicit_allow;     /* an allow rule named it: a path outside the working directories may be read */
-	char *path; /* of an allowed path: what it led to when it was judged, without links; owned, or NULL */
-	char *why;               /* one line for people and the model; owned, may be NULL without memory */
+	char *path; /* of an allowed path, if there are rules on paths: what it led to when it was judged, without
+	               links. What is opened must be that. Owned, or NULL */
+	char *why;  /* one line for people and the model; owned, may be NULL without memory */
 };
 void permission_verdict_release(struct permission_verdict *v);
 
@@ -79,6 +80,7 @@ enum permission_standing {
 enum permission_standing permissions_standing(const struct permissions *p, const char *tool, bool read_only,
                                               enum permission_subject subject);
 
+enum permission_mode permissions_mode(const struct permissions *p);
 const char *permission_mode_name(enum permission_mode mode);
 /* "manual" is another name of "default". False: there is no such mode. */
 bool permission_mode_find(const char *name, enum permission_mode *mode);

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/utf8.h"
+#include "guard/rule.h"
 
 static int bad(struct error *e, const char *why)
 {
@@ -149,10 +150,30 @@ int check_extra(const char *name, const char *text, struct error *e)
 	return 0;
 }
 
-int check_rule(const char *name, const char *text, struct error *e)
+static int check_rule(enum rule_effect effect, const char *text, struct error *e)
+{
+	struct arena arena = ARENA_INIT;
+	struct rule rule;
+	int rc = check_text(NULL, text, e) || rule_parse(&rule, effect, text, &arena, e) ? -1 : 0;
+
+	arena_release(&arena);
+	return rc;
+}
+
+int check_allow_rule(const char *name, const char *text, struct error *e)
 {
 	(void)name;
-	if (strpbrk(text, "()"))
-		return error_set(e, ERR_INPUT, "only tool names are understood, not '%.80s'", text);
-	return 0;
+	return check_rule(RULE_ALLOW, text, e);
+}
+
+int check_ask_rule(const char *name, const char *text, struct error *e)
+{
+	(void)name;
+	return check_rule(RULE_ASK, text, e);
+}
+
+int check_deny_rule(const char *name, const char *text, struct error *e)
+{
+	(void)name;
+	return check_rule(RULE_DENY, text, e);
 }

@@ -15,6 +15,9 @@ int check_env(const char *name, const char *text, struct error *e);    /* a vari
 int check_env_name(const char *name, const char *text, struct error *e);
 int check_header(const char *name, const char *text, struct error *e);
 int check_extra(const char *name, const char *text, struct error *e); /* a member of model.extra */
-int check_rule(const char *name, const char *text, struct error *e);  /* a permission rule: a bare tool name */
+/* Permission rules of allow, and of ask and deny. */
+int check_allow_rule(const char *name, const char *text, struct error *e);
+int check_ask_rule(const char *name, const char *text, struct error *e);
+int check_deny_rule(const char *name, const char *text, struct error *e);
 
 #endif

@@ -256,38 +256,3 @@ int setter_tools(struct setter *s, struct job *into, const struct yaml_node *v, 
 	into->nexternal = n;
 	return rc;
 }
-
-/* ---- rules name tools that there are ---- */
-
-static void check_rule_names(struct setter *s, const char *path, const char *const *rules)
-{
-	const struct job_key *builtin = schema_by_path("tools.builtin");
-	struct origin o = { SOURCE_DEFAULT, path };
-
-	for (; *rules; rules++) {
-		struct suggest near;
-		bool known = false;
-		suggest_init(&near, *rules, strlen(*rules));
-		for (const char *const *c = builtin->choices; *c; c++) {
-			known = known || !strcmp(*c, *rules);
-			suggest_offer(&near, *c);
-		}
-		for (size_t i = 0; i < s->job->nexternal; i++) {
-			known = known || !strcmp(s->job->external[i].name, *rules);
-			suggest_offer(&near, s->job->external[i].name);
-		}
-		if (!known)
-			setter_fail(s, &o, NULL, NULL, "there is no tool '%.80s'%s%s%s", *rules,
-			            near.best ? " (did you mean " : "", near.best ? near.best : "",
-			            near.best ? "?)" : "");
-	}
-}
-
-void setter_check_rules(struct setter *s)
-{
-	for (size_t i = 0; i < s->job->nexternal; i++)
-		if (!s->job->external[i].name)
-			return; /* told already */
-	check_rule_names(s, "permissions.allow", s->job->allow);
-	check_rule_names(s, "permissions.deny", s->job->deny);
-}

@@ -80,7 +80,6 @@ static void cross_check(struct setter *s)
 
 	if (!job->replay_path && job->provider && !strcmp(job->provider, "replay"))
 		setter_fail(s, &provider, NULL, NULL, "replay needs a tape: --replay FILE, or replay: in the job");
-	setter_check_rules(s);
 	if (job->events_path && job->replay_path && !strcmp(job->events_path, job->replay_path))
 		setter_fail(s, &events, NULL, NULL, "must not be the tape that is replayed");
 }

@@ -401,7 +401,8 @@ int setter_value(struct setter *s, const struct job_key *k, const struct yaml_no
 	return rc;
 }
 
-/* The next piece of a list option: commas and white space part, but not inside parentheses. */
+/* The next piece of a list option: commas and white space part, but not inside parentheses, where a backslash takes the
+ * next one literally. */
 static const char *next_piece(const char *p, size_t *n)
 {
 	int depth = 0;
@@ -410,7 +411,9 @@ static const char *next_piece(const char *p, size_t *n)
 	p += strspn(p, ", \t\n");
 	start = p;
 	for (; *p && (depth > 0 || !strchr(", \t\n", *p)); p++) {
-		if (*p == '(')
+		if (depth > 0 && *p == '\\' && p[1])
+			p++;
+		else if (*p == '(')
 			depth++;
 		else if (*p == ')')
 			depth--;

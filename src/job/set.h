@@ -38,8 +38,6 @@ int setter_member(struct setter *s, const struct job_key *k, const char *path, s
                   const struct yaml_node *v, const struct origin *o);
 /* external.c: the value of tools.external, for the setter. */
 int setter_tools(struct setter *s, struct job *into, const struct yaml_node *v, const struct origin *o);
-/* external.c: rules name tools that there are. */
-void setter_check_rules(struct setter *s);
 
 /* One error line: "label:line:col: " for files, "label: " else, then path and ": " if there is a path. Returns -1. */
 int setter_fail(struct setter *s, const struct origin *o, const struct yaml_node *at, const char *path, const char *fmt,

@@ -34,7 +34,8 @@ struct loop_config {
 	struct retry_policy retry;
 	struct watchdog_limits watchdog;
 	size_t tool_concurrency;
-	bool calls_wait; /* batch executor: no call starts before its answer is accepted */
+	bool denied_ends; /* permissions.on_denied: fail */
+	bool calls_wait;  /* batch executor: no call starts before its answer is accepted */
 };
 
 struct loop_outcome {

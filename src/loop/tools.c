@@ -134,7 +134,7 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 {
 	struct loop_state next = l->state;
 	struct message *results = message_new(ROLE_USER);
-	size_t unusable = 0;
+	size_t unusable = 0, denied = l->ndenied;
 
 	reply_accept_lines(l);
 	reply_store(l);
@@ -156,6 +156,11 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 		return verdict_term(TERM_INTERNAL_ERROR);
 	if (loop_is_aborted(l))
 		return verdict_term(TERM_ABORTED_TOOLS);
+	if (l->cfg->denied_ends && l->ndenied > denied) {
+		loop_add_error(l, "a call of %s was denied, and permissions.on_denied is fail",
+		               l->denied[denied]->name);
+		return verdict_term(TERM_PERMISSION_DENIED);
+	}
 	if (over_limit) {
 		loop_add_error(l, "the tool call limit of %" PRId64 " is spent", l->cfg->max_tool_calls);
 		return verdict_term(TERM_BUDGET_EXHAUSTED);

@@ -256,7 +256,9 @@ static const char *const error_categories[] = {
 	"unknown",
 	NULL,
 };
-static const char *const permission_modes[] = { "default", "acceptEdits", "bypassPermissions", NULL };
+static const char *const permission_modes[] = {
+	"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", NULL
+};
 static const char *const cost_bases[] = { "list", "unknown", NULL };
 
 static void fields(struct json_out *o, const struct schema_field *f)

@@ -42,13 +42,14 @@ static void fill_config(struct world *w, struct loop_config *c)
 		.retry = { (int)job->max_retries, job->max_retry_wait_ms },
 		.watchdog = { job->connect_ms, job->first_byte_ms, job->idle_ms, job->progress_ms },
 		.tool_concurrency = (size_t)job->tool_concurrency,
+		.denied_ends = strcmp(job->on_denied, "fail") == 0,
 		.calls_wait = !strcmp(job->tool_executor, "batch"),
 	};
 	c->init = (struct event_init){
 		.cwd = w->workspace,
 		.model = job->model,
 		.provider = job->provider,
-		.permission_mode = job->permission_mode,
+		.permission_mode = permission_mode_name(permissions_mode(w->permissions)),
 		.api_key_source = w->key_source,
 		.tools = toolbox_offered(w->toolbox),
 		.tools_withheld = toolbox_withheld(w->toolbox),
@@ -67,6 +68,7 @@ static void tear_down(struct world *w)
 	toolbox_free(w->toolbox);
 	if (w->supervisor)
 		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
+	permissions_free(w->permissions);
 	recorder_free(w->recorder);
 	run_dir_free(w->run_dir, keep);
 	sandbox_free(w->sandbox);

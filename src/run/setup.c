@@ -27,15 +27,10 @@ static enum output_format format_of(const struct job *job)
 
 static enum permission_mode mode_of(const struct job *job)
 {
-	static const struct {
-		const char *name;
-		enum permission_mode mode;
-	} modes[] = { { "acceptEdits", MODE_ACCEPT_EDITS }, { "bypassPermissions", MODE_BYPASS } };
+	enum permission_mode mode = MODE_DEFAULT;
 
-	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-		if (!strcmp(job->permission_mode, modes[i].name))
-			return modes[i].mode;
-	return MODE_DEFAULT;
+	permission_mode_find(job->permission_mode, &mode);
+	return mode;
 }
 
 void world_fill_recorder(struct world *w, struct recorder_config *cfg)
@@ -154,6 +149,38 @@ static void forget_secrets(void *ctx)
 		explicit_bzero(*at, strlen(*at));
 }
 
+/* Rules as the workspace's directories make them. */
+int world_permissions(struct world *w, struct error *e)
+{
+	const struct job *job = w->job;
+	const char *home = getenv("HOME"), **names;
+	size_t n = 0;
+
+	while (toolbox_builtin(n))
+		n++;
+	names = arena_alloc(&w->arena, (n + job->nexternal + 1) * sizeof *names);
+	if (!names)
+		return error_nomem(e);
+	for (size_t i = 0; i < n; i++)
+		names[i] = toolbox_builtin(i);
+	for (size_t i = 0; i < job->nexternal; i++)
+		names[n + i] = job->external[i].name;
+	const struct permission_config cfg = {
+		.mode = mode_of(job),
+		.allow = job->allow,
+		.ask = job->ask,
+		.deny = job->deny,
+		.workspace = w->workspace,
+		.add_dirs = w->add_dirs,
+		.spelled = w->spelled,
+		.home = home && home[0] == '/' ? home : NULL,
+		.tools = names,
+	};
+
+	w->permissions = permissions_open(&cfg, e);
+	return w->permissions ? 0 : -1;
+}
+
 static int make_tools(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
@@ -174,9 +201,8 @@ static int make_tools(struct world *w, struct error *e)
 		.add_dirs = w->add_dirs,
 		.spelled = w->spelled,
 		.skip_files = world_own_files(w),
-		.mode = mode_of(job),
-		.allow = job->allow,
-		.deny = job->deny,
+		.permissions = w->permissions,
+		.offer_all = strcmp(job->on_denied, "fail") == 0,
 		.child_env = w->child_env,
 		.named_env = world_named_env(w),
 		.max_spill = (size_t)job->tool_max_spill,
@@ -189,6 +215,8 @@ static int make_tools(struct world *w, struct error *e)
 
 	if (!cfg.skip_files || !cfg.named_env)
 		return error_nomem(e);
+	for (const char *const *why = permissions_warnings(w->permissions); *why; why++)
+		log_warn("%s", *why);
 	w->supervisor = supervisor_start(&sup, w->reactor, e);
 	if (!w->supervisor)
 		return -1;
@@ -311,6 +339,9 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 		return -1;
 	*step = SETUP_WORKSPACE;
 	if (world_workspace(w, e))
+		return -1;
+	*step = SETUP_OPTIONS;
+	if (world_permissions(w, e))
 		return -1;
 	*step = SETUP_SANDBOX;
 	if (world_open_sandbox(w, e))

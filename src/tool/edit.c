@@ -255,8 +255,11 @@ int edit_child(const char *in, size_t in_len, int result_fd)
 	x.new_text = unpack_bytes(&j.in, &x.new_n);
 	x.all = unpack_int(&j.in) != 0;
 	int dir = path_open_parent(j.roots, j.path, false, name, &why, &e);
+	bool judged = dir < 0 || file_is_judged(&j, dir, name);
 	if (j.in.bad)
 		rc = file_fail("the call's frame is damaged");
+	else if (!judged)
+		rc = file_fail_judged(&j);
 	else
 		rc = dir < 0 ? file_fail_path(&j, why, &e) : edit_at(&x, dir, name);
 	if (dir >= 0)
@@ -294,7 +297,8 @@ const struct tool_row tool_edit = {
 	        "Replaces exact text in a file. old_string must occur once (or set replace_all) and match white space "
 	        "and indentation exactly; leave out the line numbers that Read shows.",
 	.params = params,
-	.edits = true,
+	.subject = SUBJECT_EDIT,
+	.subject_at = P_PATH,
 	.max_result_chars = 50000,
 	.plan = plan,
 	.finish = file_finish,

@@ -105,7 +105,9 @@ int file_plan(struct call *c, const char *name, const char *path, bool writing, 
 	for (const char *const *d = t->cfg.spelled; d && *d; d++)
 		pack_bytes(&c->frame, *d, strlen(*d));
 	pack_bytes(&c->frame, t->run_dir ? t->run_dir : "", t->run_dir ? strlen(t->run_dir) : 0);
-	pack_int(&c->frame, writing && t->cfg.mode != MODE_BYPASS);
+	pack_int(&c->frame, writing && permissions_mode(t->cfg.permissions) != MODE_BYPASS);
+	pack_int(&c->frame, c->outside);
+	pack_bytes(&c->frame, c->allowed ? c->allowed : "", c->allowed ? strlen(c->allowed) : 0);
 	pack_bytes(&c->frame, path, strlen(path));
 	pack_int(&c->frame, r && (r->whole || r->seen_to > 0));
 	pack_int(&c->frame, r && r->whole);
@@ -227,6 +229,9 @@ int file_job_begin(struct file_job *j, const char *in, size_t in_len, int result
 		ok = roots_add(j->roots, run_dir, false, &e) == 0;
 	if (unpack_int(&j->in) && ok)
 		roots_protect(j->roots);
+	if (unpack_int(&j->in) && ok) /* what is opened is compared with what was judged */
+		ok = roots_add(j->roots, "/", false, &e) == 0;
+	j->allowed = unpack_bytes(&j->in, NULL);
 	j->path = unpack_bytes(&j->in, NULL);
 	j->known = unpack_int(&j->in) != 0;
 	j->whole = unpack_int(&j->in) != 0;
@@ -235,6 +240,29 @@ int file_job_begin(struct file_job *j, const char *in, size_t in_len, int result
 		return 0;
 	file_job_end(j);
 	return file_fail("%s", e.msg[0] ? e.msg : "the call's frame is damaged");
+}
+
+bool file_is_judged(const struct file_job *j, int fd, const char *name)
+{
+	char path[4096 + 258];
+
+	if (j->allowed[0] == '\0')
+		return true;
+	if (path_of_fd(fd, path) < 0)
+		return false;
+	if (name) {
+		size_t n = strlen(path);
+		snprintf(path + n, sizeof path - n, "%s%s", strcmp(path, "/") ? "/" : "", name);
+	}
+	return strcmp(path, j->allowed) == 0;
+}
+
+int file_fail_judged(const struct file_job *j)
+{
+	file_fail("File is in a directory that is denied by your permission settings: '%s' was changed while it was "
+	          "judged",
+	          j->path);
+	return FILE_DENIED;
 }
 
 void file_job_end(struct file_job *j)

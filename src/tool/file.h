@@ -45,6 +45,7 @@ struct file_job {
 	struct roots *roots;
 	const char *workspace;
 	const char *path;
+	const char *allowed;      /* the real path that was judged; "" = any */
 	bool known, whole;        /* read before in this run; all of it */
 	const unsigned char *sha; /* the content it had then */
 	struct unpack in;         /* the tool's own fields */
@@ -56,6 +57,9 @@ int file_job_begin(struct file_job *j, const char *in, size_t in_len, int result
 void file_job_end(struct file_job *j);
 /* Prints the error for the model; returns FILE_ERROR, so that a child may `return file_fail(...)`. */
 int file_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Is what was opened what was judged? name: in the directory fd, NULL: fd itself. If not, file_fail_judged. */
+bool file_is_judged(const struct file_job *j, int fd, const char *name);
+int file_fail_judged(const struct file_job *j);
 int file_fail_path(const struct file_job *j, enum path_verdict why, const struct error *e);
 
 struct file_report {

@@ -108,6 +108,8 @@ const struct tool_row tool_glob = {
 	        "files.",
 	.program = "rg",
 	.params = params,
+	.subject = SUBJECT_READ,
+	.subject_at = P_PATH,
 	.read_only = true,
 	.max_result_chars = 50000,
 	.plan = plan,

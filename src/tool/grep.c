@@ -225,9 +225,17 @@ static int collect_lines(const struct call *c, const struct child_result *res, b
 {
 	const char *p = buf_str(&res->out.head), *end = p + res->out.head.len;
 	struct entry last = { 0 }, en;
+	bool hidden = false; /* the file that the lines come from */
 
 	while (next_line(&p, end, &en)) {
-		if (en.path_n > 0 && (last.path_n != en.path_n || memcmp(last.path, en.path, en.path_n) != 0)) {
+		bool other = en.path_n > 0 && (last.path_n != en.path_n || memcmp(last.path, en.path, en.path_n) != 0);
+		if (other)
+			hidden = search_hides(c, en.path, en.path_n);
+		if (hidden) {
+			last = other ? en : last;
+			continue;
+		}
+		if (other) {
 			n->files++;
 			last = en;
 		}
@@ -293,6 +301,8 @@ const struct tool_row tool_grep = {
 	        "Bash.",
 	.program = "rg",
 	.params = params,
+	.subject = SUBJECT_READ,
+	.subject_at = P_PATH,
 	.read_only = true,
 	.max_result_chars = 50000,
 	.plan = plan,

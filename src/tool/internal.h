@@ -72,7 +72,8 @@ struct tool_row {
 	bool read_only;                  /* changes nothing outside, so it needs no permission */
 	bool serial;                     /* read-only, and still never beside another call */
 	const struct tool_row *with;     /* offered when that one is, never named by the user; NULL = on its own */
-	bool edits;                      /* acceptEdits allows it */
+	enum permission_subject subject; /* what rules are asked about */
+	size_t subject_at;               /* the row of params that holds it */
 	size_t max_result_chars;         /* 0 = limits itself */
 	/* Fills c->spec. 1: start it, 0: *now is the result (also of a tool that needs no child), -1: *e. */
 	int (*plan)(struct call *c, struct tool_result *now, struct error *e);
@@ -86,8 +87,12 @@ const struct tool_row *tool_find(const char *name); /* of the table alone */
 
 /* ---- permission ---- */
 
-enum tool_permit { TOOL_PERMITTED, TOOL_NOT_BY_MODE, TOOL_NOT_BY_RULE };
-enum tool_permit permission_judge(const struct toolbox_config *cfg, const struct tool_row *row);
+/* Judges a call whose input is checked. True: it may go on, c->allowed and c->outside are set; else *now is the denial.
+ */
+bool call_permitted(struct call *c, const char *input, struct tool_result *now);
+/* Opens what was judged, beneath the roots, or outside of them if a rule named it. As path_open; a path that leads
+ * elsewhere than when it was judged is PATH_DENIED. */
+int call_open(struct call *c, const char *path, int flags, enum path_verdict *why, struct error *e);
 
 /* ---- what was read: a record a file, by its real path ---- */
 
@@ -172,6 +177,8 @@ struct call {
 	struct buf frame; /* input of a child call */
 	char **argv;      /* owned strings, NULL terminated */
 	size_t argc;
+	char *allowed;     /* the real path that was judged, owned; NULL: any beneath the roots */
+	bool outside;      /* it lies outside the roots, and a rule named it for reading */
 	int cwd_fd;        /* owned, -1 = none */
 	char base[4096];   /* the real path of cwd_fd */
 	char *only_name;   /* Grep of a single file: its name in base */

@@ -85,17 +85,17 @@ static bool is_in(char *const *list, const char *name)
 static int place_tool(struct toolbox *t, const struct tool_row *row, struct error *e)
 {
 	char why[256] = "";
+	const struct permissions *p = t->cfg.permissions;
+	enum permission_standing standing = permissions_standing(p, row->name, row->read_only, row->subject);
 
 	if (row->with && !is_in(t->offered, row->with->name))
 		return 0;
-	enum tool_permit verdict = permission_judge(&t->cfg, row);
-
-	if (verdict == TOOL_NOT_BY_RULE)
+	if (standing == STANDING_REMOVED)
 		snprintf(why, sizeof why, "denied by a rule");
-	else if (verdict == TOOL_NOT_BY_MODE)
+	else if (standing == STANDING_NEVER && !t->cfg.offer_all)
 		snprintf(why, sizeof why, "not allowed in mode %s (see --allowedTools)",
-		         permission_mode_name(t->cfg.mode));
-	else if (row->edits && t->cfg.no_edits)
+		         permission_mode_name(permissions_mode(p)));
+	else if (row->subject == SUBJECT_EDIT && t->cfg.no_edits)
 		snprintf(why, sizeof why, "%s", t->cfg.no_edits);
 	else if (row->program && !program_found(&t->cfg, row->program))
 		snprintf(why, sizeof why,
@@ -104,7 +104,7 @@ static int place_tool(struct toolbox *t, const struct tool_row *row, struct erro
 		         row->program);
 	if (why[0] == '\0')
 		return list_add(t->offered, "%s", row->name) < 0 ? error_nomem(e) : 0;
-	if (row->external && verdict == TOOL_NOT_BY_MODE)
+	if (row->external && standing == STANDING_NEVER)
 		return error_set(
 		        e, ERR_INPUT,
 		        "tools.external: no rule allows %s; add it to permissions.allow (or say read_only: true "

@@ -1,40 +1,77 @@
-/* Which tools a mode and the lists of bare names allow. Deny stands above allow, in every mode. */
+/* A call before the rules, and what was judged opened as just that. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tool/internal.h"
 
-/* "Bash" and "Bash(*)" both name the whole tool. */
-static bool names_tool(const char *rule, const char *name)
+static bool in_roots(const struct toolbox *t, const char *path)
 {
-	size_t n = strlen(name);
+	enum path_verdict why;
+	struct error e;
+	int fd = path_open(t->roots, path, O_PATH, 0, &why, &e);
 
-	return strncmp(rule, name, n) == 0 && (rule[n] == '\0' || strcmp(rule + n, "(*)") == 0);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || why != PATH_OUTSIDE;
 }
 
-static bool listed(const char *const *rules, const char *name)
+bool call_permitted(struct call *c, const char *input, struct tool_result *now)
 {
-	for (; rules && *rules; rules++)
-		if (names_tool(*rules, name))
-			return true;
-	return false;
-}
-
-enum tool_permit permission_judge(const struct toolbox_config *cfg, const struct tool_row *row)
-{
-	if (listed(cfg->deny, row->name))
-		return TOOL_NOT_BY_RULE;
-	if (cfg->mode == MODE_BYPASS || row->read_only || (row->edits && cfg->mode == MODE_ACCEPT_EDITS) ||
-	    listed(cfg->allow, row->name))
-		return TOOL_PERMITTED;
-	return TOOL_NOT_BY_MODE;
-}
-
-const char *permission_mode_name(enum permission_mode mode)
-{
-	static const char *const names[] = {
-		[MODE_DEFAULT] = "default",  [MODE_ACCEPT_EDITS] = "acceptEdits", [MODE_PLAN] = "plan",
-		[MODE_DONT_ASK] = "dontAsk", [MODE_BYPASS] = "bypassPermissions",
+	struct toolbox *t = c->t;
+	const struct tool_row *row = c->row;
+	struct permission_call call = {
+		.tool = row->name,
+		.read_only = row->read_only,
+		.subject = row->subject,
+		.text = row->subject == SUBJECT_NONE ? NULL : c->in.v[row->subject_at].s,
+		.cwd = row->subject == SUBJECT_COMMAND ? t->bash_cwd : NULL,
+		.input = input,
 	};
+	struct permission_verdict v;
+	bool permitted;
 
-	return names[mode];
+	permissions_judge(t->cfg.permissions, &call, &v);
+	permitted = v.permit == PERMIT_ALLOW;
+	if (permitted) {
+		c->allowed = v.path;
+		v.path = NULL;
+		c->outside = v.explicit_allow && row->subject == SUBJECT_READ && c->allowed && !in_roots(t, c->allowed);
+	} else {
+		const char *why = v.why ? v.why : "Permission has been denied: out of memory";
+		if (strcmp(v.reason_type, "path") == 0)
+			result_use_error(t, now, "%s", why);
+		else
+			result_textf(t, now, true, "%s", why);
+		now->denied = true;
+		now->denied_reason = v.reason_type;
+	}
+	permission_verdict_release(&v);
+	return permitted;
+}
+
+int call_open(struct call *c, const char *path, int flags, enum path_verdict *why, struct error *e)
+{
+	char real[4096];
+	struct stat st;
+	int fd = c->outside ? open(c->allowed, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+	                    : path_open(c->t->roots, path, flags, 0, why, e);
+
+	if (c->outside && fd < 0) {
+		*why = errno == ENOENT ? PATH_MISSING : PATH_ERROR;
+		return error_sys(e, "cannot open '%s'", path);
+	}
+	if (fd < 0 || !c->allowed)
+		return fd;
+	bool kind = fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+	if (kind && path_of_fd(fd, real) == 0 && strcmp(real, c->allowed) == 0)
+		return fd;
+	close(fd);
+	*why = kind ? PATH_DENIED : PATH_BAD;
+	return error_set(e, ERR_INPUT,
+	                 kind ? "'%s' was changed while it was judged" : "'%s' is not a regular file or a directory",
+	                 path);
 }

@@ -330,7 +330,11 @@ int read_child(const char *in, size_t in_len, int result_fd)
 	if (rc != 0)
 		return rc;
 	int fd = path_open(j.roots, j.path, O_RDONLY, 0, &why, &e);
-	rc = fd < 0 ? file_fail_path(&j, why, &e) : read_opened(&j, fd);
+	bool judged = fd < 0 || file_is_judged(&j, fd, NULL);
+	if (!judged)
+		rc = file_fail_judged(&j);
+	else
+		rc = fd < 0 ? file_fail_path(&j, why, &e) : read_opened(&j, fd);
 	if (fd >= 0)
 		close(fd);
 	file_job_end(&j);
@@ -363,6 +367,8 @@ const struct tool_row tool_read = {
 	        "for the rest of a long file. Long lines are cut at 2000 characters. Shows PNG, JPEG, GIF and WebP "
 	        "images. For directories use Glob.",
 	.params = params,
+	.subject = SUBJECT_READ,
+	.subject_at = P_PATH,
 	.read_only = true,
 	.plan = plan,
 	.finish = file_finish,

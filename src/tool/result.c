@@ -184,6 +184,8 @@ static int open_run_dir(struct toolbox *t, struct error *e)
 	const char *dir = run_dir_path(t->cfg.run_dir, e);
 	if (!dir || roots_add(t->roots, dir, false, e))
 		return -1;
+	if (permissions_add_read_dir(t->cfg.permissions, dir) < 0)
+		return error_nomem(e);
 	t->run_dir = dir;
 	return 0;
 }

@@ -91,6 +91,23 @@ void search_path(const struct call *c, struct buf *out, const char *rel, size_t 
 	add_name(out, rel, n);
 }
 
+bool search_hides(const struct call *c, const char *rel, size_t n)
+{
+	struct buf b = BUF_INIT(16384);
+
+	if (!permissions_hide_any(c->t->cfg.permissions))
+		return false;
+	if (n >= 2 && rel[0] == '.' && rel[1] == '/') {
+		rel += 2;
+		n -= 2;
+	}
+	buf_addf(&b, "%s%s", c->base, strcmp(c->base, "/") ? "/" : "");
+	buf_add(&b, rel, n);
+	bool hide = b.failed || permissions_hide(c->t->cfg.permissions, buf_str(&b));
+	buf_release(&b);
+	return hide;
+}
+
 static int newer(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
@@ -111,6 +128,8 @@ int search_newest_first(const struct call *c, const struct output *o, struct fou
 	*n = 0;
 	for (; p < end && (nul = memchr(p, '\0', (size_t)(end - p))); p = nul + 1) {
 		struct stat st;
+		if (search_hides(c, p, (size_t)(nul - p)))
+			continue;
 		if (*n == cap) {
 			cap = cap ? 2 * cap : 256;
 			struct found *more = realloc(*v, cap * sizeof *more);

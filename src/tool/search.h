@@ -14,6 +14,8 @@ int search_end(struct call *c);
 void search_path(const struct call *c, struct buf *out, const char *rel, size_t n, bool relative);
 /* --glob=PREFIX/NAME with glob characters of name taken literally. prefix: "" or "!". */
 int search_literal_glob(struct call *c, const char *prefix, const char *name);
+/* Is it a file that a rule forbids to read? Its name and what is in it are left out. */
+bool search_hides(const struct call *c, const char *rel, size_t n);
 /* A path that rg printed, and when its file changed. */
 struct found {
 	const char *rel; /* not NUL terminated */

@@ -32,10 +32,9 @@ struct toolbox_config {
 	                                directory's; NULL = the same paths */
 	const char *const
 	        *skip_files; /* absolute paths of our own output files: searches leave them out; NULL terminated */
-	enum permission_mode mode;
-	const char *no_edits;     /* why tools that edit files are withheld; NULL = they are not */
-	const char *const *allow; /* bare tool names for now, NULL terminated */
-	const char *const *deny;
+	struct permissions *permissions; /* never NULL; learns the run directory when something is kept there */
+	bool offer_all;                  /* also tools that nothing can allow: the run ends with the first denial */
+	const char *no_edits; /* why tools that edit files are withheld; NULL = they are not */
 	const char *const *child_env; /* the whole environment of tools, "NAME=value", NULL terminated */
 	const char *const *named_env; /* further variables, for external tools whose env names them; NULL = none */
 	bool unconfined; /* the sandbox is off: tools may gain privileges that the user can gain */
@@ -49,6 +48,9 @@ struct toolbox_config {
 /* Rows that are registered with the supervisor before it is started. */
 extern const struct child_call tool_child_calls[];
 extern const size_t tool_child_ncalls;
+
+/* The name of the i-th built-in tool, NULL behind the last. */
+const char *toolbox_builtin(size_t i);
 
 struct toolbox *toolbox_open(const struct toolbox_config *cfg, struct reactor *r, struct supervisor *s,
                              struct error *e);
@@ -78,7 +80,7 @@ struct tool_result {
 	bool ran;              /* a child was started for it */
 	bool invalid;          /* unknown tool or unusable input: counts for malformed_tool_use_exhausted */
 	bool denied;           /* permission; reason below */
-	char *denied_reason;   /* "mode" | "rule" | "path"; static */
+	const char *denied_reason;   /* "mode", "rule", "path", "safetyCheck" or "command"; static */
 	bool cancels_siblings; /* a Bash call that failed after it ran */
 	char *file;            /* path in the run directory that the text names (spilled output), or NULL; owned */
 };

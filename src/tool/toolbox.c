@@ -32,6 +32,7 @@ static void call_free(struct call *c)
 		free(c->argv[i]);
 	free(c->argv);
 	free(c->only_name);
+	free(c->allowed);
 	free(c->spill_path);
 	free(c->id);
 	if (c->cwd_fd >= 0)
@@ -81,7 +82,10 @@ static int chdir_to_file(struct call *c, int file, struct error *e)
 	if (!c->only_name)
 		return error_nomem(e);
 	*(slash == path ? slash + 1 : slash) = '\0';
-	c->cwd_fd = path_open(c->t->roots, path, O_RDONLY | O_DIRECTORY, 0, &why, e);
+	c->cwd_fd = c->outside ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+	                       : path_open(c->t->roots, path, O_RDONLY | O_DIRECTORY, 0, &why, e);
+	if (c->outside && c->cwd_fd < 0)
+		return error_sys(e, "cannot open the directory of '%s'", c->only_name);
 	return c->cwd_fd < 0 ? -1 : 0;
 }
 
@@ -90,7 +94,7 @@ int call_chdir(struct call *c, const char *path, bool file_too, struct tool_resu
 	enum path_verdict why;
 	struct error e = ERROR_INIT;
 	struct stat st;
-	int fd = path_open(c->t->roots, path ? path : ".", O_RDONLY, 0, &why, &e);
+	int fd = call_open(c, path ? path : ".", O_RDONLY, &why, &e);
 
 	if (fd < 0) {
 		result_path(c->t, now, why, path ? path : ".", &e);
@@ -160,25 +164,8 @@ enum tool_class toolbox_class(const struct toolbox *t, const char *name)
 	return row->read_only && !row->serial ? TOOL_READ_ONLY : TOOL_UNSAFE;
 }
 
-static void deny(struct toolbox *t, const struct tool_row *row, const struct block *use, enum tool_permit verdict,
-                 struct tool_result *now)
-{
-	struct tool_input in;
-	struct buf why = BUF_INIT(64 * 1024);
-
-	if (row == &tool_bash && input_parse(row->name, row->params, use->input, &in, &why) == 0) {
-		result_textf(t, now, true, "Permission to use Bash with command %.500s has been denied.", in.v[0].s);
-		input_release(&in);
-	} else {
-		result_textf(t, now, true, "Permission to use %s has been denied.", row->name);
-	}
-	buf_release(&why);
-	now->denied = true;
-	now->denied_reason = verdict == TOOL_NOT_BY_RULE ? "rule" : "mode";
-}
-
-/* True if the call may go on; else *now is its result. */
-static bool judge(struct toolbox *t, const struct block *use, const struct tool_row *row, struct tool_result *now)
+/* Is there such a tool? Else *now is the result. */
+static bool find(struct toolbox *t, const struct block *use, const struct tool_row *row, struct tool_result *now)
 {
 	const char *name = use->name ? use->name : "";
 
@@ -187,20 +174,21 @@ static bool judge(struct toolbox *t, const struct block *use, const struct tool_
 		now->invalid = true;
 		return false;
 	}
-	enum tool_permit verdict = permission_judge(&t->cfg, row);
-	if (verdict != TOOL_PERMITTED) {
-		deny(t, row, use, verdict, now);
-		return false;
-	}
-	if (!is_offered(t, name)) {
-		if (row->edits && t->cfg.no_edits)
-			result_use_error(t, now, "%s cannot be used here: %s", row->name, t->cfg.no_edits);
-		else
-			result_use_error(t, now, "%s cannot be used here: %s is not installed", row->name,
-			                 row->program);
-		return false;
-	}
 	return true;
+}
+
+/* A tool that may be used, but is not there. */
+static bool is_there(struct toolbox *t, const struct tool_row *row, struct tool_result *now)
+{
+	if (is_offered(t, row->name))
+		return true;
+	if (row->subject == SUBJECT_EDIT && t->cfg.no_edits)
+		result_use_error(t, now, "%s cannot be used here: %s", row->name, t->cfg.no_edits);
+	else if (row->program)
+		result_use_error(t, now, "%s cannot be used here: %s is not installed", row->name, row->program);
+	else
+		result_use_error(t, now, "%s cannot be used here", row->name);
+	return false;
 }
 
 /* True if the input is usable; else *now is the call's result. */
@@ -233,7 +221,7 @@ int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, vo
 	const struct tool_row *row = toolbox_row(t, use->name ? use->name : "");
 
 	memset(now, 0, sizeof *now);
-	if (!judge(t, use, row, now))
+	if (!find(t, use, row, now))
 		return 0;
 	struct call *c = calloc(1, sizeof *c);
 	if (!c)
@@ -248,7 +236,7 @@ int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, vo
 	c->spec = (struct spawn){ .envp = t->cfg.child_env, .cwd_fd = -1 };
 	c->id = strdup(use->id ? use->id : "");
 	int rc = c->id ? 1 : error_nomem(e);
-	if (rc == 1 && !check_input(c, use, now))
+	if (rc == 1 && (!check_input(c, use, now) || !call_permitted(c, use->input, now) || !is_there(t, row, now)))
 		rc = 0;
 	if (rc == 1)
 		rc = row->plan(c, now, e);

@@ -111,7 +111,11 @@ int write_child(const char *in, size_t in_len, int result_fd)
 	if (rc != 0)
 		return rc;
 	int dir = path_open_parent(j.roots, j.path, true, name, &why, &e);
-	rc = dir < 0 ? file_fail_path(&j, why, &e) : write_at(&j, dir, name);
+	bool judged = dir < 0 || file_is_judged(&j, dir, name);
+	if (!judged)
+		rc = file_fail_judged(&j);
+	else
+		rc = dir < 0 ? file_fail_path(&j, why, &e) : write_at(&j, dir, name);
 	if (dir >= 0)
 		close(dir);
 	file_job_end(&j);
@@ -135,7 +139,8 @@ const struct tool_row tool_write = {
 	        "Creates a file, with missing directories, or replaces one. A file that exists must have been read "
 	        "completely first. Writes the content as given; line ends are not converted. Prefer Edit for changes.",
 	.params = params,
-	.edits = true,
+	.subject = SUBJECT_EDIT,
+	.subject_at = P_PATH,
 	.max_result_chars = 50000,
 	.plan = plan,
 	.finish = file_finish,

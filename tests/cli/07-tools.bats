@@ -76,13 +76,14 @@ two_calls() { jq -cn --argjson a "$1" --argjson b "$2" '{content: [$a, $b]}'; }
 	serve '[]'
 	q -p go --allowedTools 'Bash('
 	is "$rc" 2
-	q -p go --allowedTools 'Bsh'
+	err_has "the rule 'Bash(' is malformed: a ')' is missing"
+	q -p go --disallowedTools 'Read(!x)'
 	is "$rc" 2
-	err_has Bsh
+	is "$(requests)" 0
 }
 
-@test "acceptEdits lets Edit and Write run, not Bash" {
-	serve "$(script "$(call Write '{"file_path":"new.txt","content":"x\n"}')" "$(bash_call 'echo x >ran')" "$(say end)")"
+@test "acceptEdits lets Edit and Write run, not every command" {
+	serve "$(script "$(call Write '{"file_path":"new.txt","content":"x\n"}')" "$(bash_call 'perl -e 1 >ran')" "$(say end)")"
 	q -p go --permission-mode acceptEdits
 	exits 0
 	is "$(cat new.txt)" x

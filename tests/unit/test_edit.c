@@ -215,11 +215,11 @@ static void protected_files_need_bypass(void **state)
 	struct tool_world *w = *state;
 
 	tool_world_sh(w, "mkdir .git; echo a >.git/config");
-	w->cfg.mode = MODE_ACCEPT_EDITS;
+	w->rules.mode = MODE_ACCEPT_EDITS;
 	tool_world_reopen(w);
 	assert_contains(edit(w, ".git/config", "a", "b", false), "denied");
 	assert_true(w->result.denied);
-	w->cfg.mode = MODE_BYPASS;
+	w->rules.mode = MODE_BYPASS;
 	tool_world_reopen(w);
 	assert_contains(edit(w, ".git/config", "a", "b", false), "updated");
 }

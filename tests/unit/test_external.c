@@ -175,6 +175,7 @@ static void environment(void **state)
 static void refuse(struct tool_world *w, const char *says)
 {
 	struct error e = ERROR_INIT;
+	tool_world_take_rules(w);
 	struct toolbox *t = toolbox_open(&w->cfg, w->reactor, w->supervisor, &e);
 
 	if (t || !strstr(e.msg, says))
@@ -195,19 +196,19 @@ static void what_cannot_be_offered(void **state)
 	tool.command = away;
 	refuse(w, "mine cannot be offered: './away' is no executable file in the workspace");
 	tool.command = cat_words;
-	w->cfg.mode = MODE_DEFAULT;
+	w->rules.mode = MODE_DEFAULT;
 	refuse(w, "no rule allows mine; add it to permissions.allow");
-	w->cfg.allow = mine;
+	w->rules.allow = mine;
 	tool_world_reopen(w);
 	assert_int_equal(toolbox_class(w->toolbox, "mine"), TOOL_UNSAFE);
-	w->cfg.allow = NULL;
+	w->rules.allow = NULL;
 	tool.read_only = true;
 	tool_world_reopen(w);
 	assert_int_equal(toolbox_class(w->toolbox, "mine"), TOOL_READ_ONLY);
 	assert_contains(tool_world_call(w, "mine", "{\"limit\":1}"), "{\"limit\":1}");
-	w->cfg.deny = mine;
+	w->rules.deny = mine;
 	refuse(w, "mine cannot be offered: denied by a rule");
-	w->cfg.deny = NULL;
+	w->rules.deny = NULL;
 	tool.name = "TaskStop";
 	refuse(w, "'TaskStop' is the name of a built-in tool");
 	tool.name = "mine";

@@ -127,36 +127,43 @@ static void modes_and_rules(void **state)
 	static const char *bash_allowed[] = { "Bash", NULL }, *read_denied[] = { "Read", "Bash(*)", NULL };
 	struct tool_world *w = *state;
 
-	w->cfg.mode = MODE_DEFAULT;
+	w->rules.mode = MODE_DEFAULT;
 	tool_world_reopen(w);
 	assert_true(listed(toolbox_offered(w->toolbox), "Read") && !listed(toolbox_offered(w->toolbox), "Edit"));
-	assert_true(listed(toolbox_withheld(w->toolbox), "Bash: not allowed in mode default (see --allowedTools)"));
+	assert_true(listed(toolbox_withheld(w->toolbox), "Edit: not allowed in mode default (see --allowedTools)"));
 	assert_int_equal(toolbox_class(w->toolbox, "Read"), TOOL_READ_ONLY);
-	assert_int_equal(toolbox_class(w->toolbox, "Bash"), TOOL_UNKNOWN);
+	assert_int_equal(toolbox_class(w->toolbox, "Bash"), TOOL_UNSAFE); /* what only reads may run */
 	assert_string_equal(tool_world_call(w, "Bash", "{\"command\":\"rm x\"}"),
-	                    "Permission to use Bash with command rm x has been denied.");
+	                    "Permission to use Bash with command rm x has been denied: no rule allows `rm x`");
 	assert_true(w->result.is_error && w->result.denied && !w->result.ran);
+	assert_string_equal(w->result.denied_reason, "command");
+	assert_contains(tool_world_call(w, "Write", "{\"file_path\":\"f\",\"content\":\"x\"}"),
+	                "Permission to use Write has been denied: no allow rule covers '");
 	assert_string_equal(w->result.denied_reason, "mode");
+	w->cfg.offer_all = true;
+	tool_world_reopen(w);
+	assert_true(listed(toolbox_offered(w->toolbox), "Write"));
+	w->cfg.offer_all = false;
 
-	w->cfg.allow = bash_allowed;
+	w->rules.allow = bash_allowed;
 	tool_world_reopen(w);
 	assert_int_equal(toolbox_class(w->toolbox, "Bash"), TOOL_UNSAFE);
 	assert_false(listed(toolbox_offered(w->toolbox), "Write"));
 
-	w->cfg.mode = MODE_ACCEPT_EDITS;
-	w->cfg.allow = NULL;
+	w->rules.mode = MODE_ACCEPT_EDITS;
+	w->rules.allow = NULL;
 	tool_world_reopen(w);
-	assert_true(listed(toolbox_offered(w->toolbox), "Write") && !listed(toolbox_offered(w->toolbox), "Bash"));
+	assert_true(listed(toolbox_offered(w->toolbox), "Write"));
 
-	w->cfg.mode = MODE_BYPASS;
-	w->cfg.allow = bash_allowed;
-	w->cfg.deny = read_denied;
+	w->rules.mode = MODE_BYPASS;
+	w->rules.allow = bash_allowed;
+	w->rules.deny = read_denied;
 	tool_world_reopen(w);
 	assert_false(listed(toolbox_offered(w->toolbox), "Read") || listed(toolbox_offered(w->toolbox), "Bash"));
 	assert_true(listed(toolbox_withheld(w->toolbox), "Read: denied by a rule"));
 	assert_null(strstr(toolbox_json(w->toolbox), "\"Read\""));
 	assert_string_equal(tool_world_call(w, "Read", "{\"file_path\":\"f\"}"),
-	                    "Permission to use Read has been denied.");
+	                    "Permission to use Read has been denied: it falls under the deny rule Read");
 	assert_string_equal(w->result.denied_reason, "rule");
 }
 
@@ -172,8 +179,9 @@ static void names_asked_for(void **state)
 	assert_int_equal(toolbox_class(w->toolbox, "Bash"), TOOL_UNKNOWN);
 	assert_contains(tool_world_call(w, "Bash", "{\"command\":\"ls\"}"), "No such tool available: Bash");
 
-	w->cfg.mode = MODE_DEFAULT;
+	w->rules.mode = MODE_DEFAULT;
 	w->cfg.names_explicit = true;
+	tool_world_take_rules(w);
 	assert_null(toolbox_open(&w->cfg, w->reactor, w->supervisor, &e));
 	assert_contains(e.msg, "tool Edit was asked for but cannot be offered: not allowed in mode default");
 	w->cfg.names = wrong;

@@ -127,10 +127,13 @@ static const struct wrong wrongs[] = {
 	/* texts, rules, variables */
 	{ "prompt: ''", "job.yaml:1:9: prompt: is empty\n" },
 	{ "prompt: \" \\n\"", "job.yaml:1:9: prompt: is empty\n" },
-	{ "permissions: {allow: ['Bash(make *)', raed]}",
-	  "job.yaml:1:23: permissions.allow: only tool names are understood, not 'Bash(make *)'\n"
-	  "permissions.allow: there is no tool 'raed' (did you mean "
-	  "Read?)\n" },
+	{ "permissions: {allow: ['Bash(make *)', 'Bash(make']}",
+	  "job.yaml:1:39: permissions.allow: the rule 'Bash(make' is malformed: a ')' is missing at the end; write \\( "
+	  "and "
+	  "\\) for single parentheses\n" },
+	{ "permissions: {deny: [Read(!x)]}",
+	  "job.yaml:1:22: permissions.deny: the rule 'Read(!x)' is malformed: a path rule cannot be turned round with "
+	  "'!'; write the opposite rule (\\! is the character)\n" },
 	{ "env: {'A=B': c}", "job.yaml:1:7: env.A=B: a variable's name must not hold '=' or control characters\n" },
 	{ "env: [A]", "job.yaml:1:6: env: must be a map of names to strings\n" },
 	{ "stdin: all", "job.yaml:1:8: stdin: must be none or context, not 'all'\n" },

@@ -22,7 +22,7 @@ static void test_help(void **state)
 	assert_non_null(
 	        strstr(b.data, "\nLimits:\n  -t, --max-turns N           most answers of the model (default 100)\n"));
 	assert_non_null(strstr(b.data, "\n      --allowedTools, --allowed-tools RULES\n"
-	                               "                              tools that may run\n"));
+	                               "                              what may run, such as Bash(make *)\n"));
 	assert_non_null(strstr(b.data, "\n  -                           read stdin to its end"));
 	for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++) {
 		char text[64];

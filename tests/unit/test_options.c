@@ -25,8 +25,9 @@ static const struct {
 	{ "--wall-time=5", "--wall-time: must be a duration such as 90s, 15m or 2h, from 0 to 8760h, not '5'\n" },
 	{ "--tools|Read,raed",
 	  "--tools: must be Read, Write, Edit, Glob, Grep, Bash or TodoWrite, not 'raed' (did you mean Read?)\n" },
-	{ "--allowedTools|Read Bash(git log *),Write",
-	  "--allowedTools: only tool names are understood, not 'Bash(git log *)'\n" },
+	{ "--allowedTools|Read Bash(git log *),Bash(x",
+	  "--allowedTools: the rule 'Bash(x' is malformed: a ')' is missing at the end; write \\( and \\) for single "
+	  "parentheses\n" },
 	{ "--print-schema|jobs", "--print-schema: must be job or events, not 'jobs'\n" },
 	{ "--set|x", "--set: must be KEY=VALUE, as in limits.max_turns=5\n" },
 	{ "--set|limits.max_turn=5", "--set limits.max_turn: unknown key (did you mean max_turns?)\n" },

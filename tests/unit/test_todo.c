@@ -43,7 +43,7 @@ static void standing(void **state)
 {
 	struct tool_world *w = *state;
 
-	w->cfg.mode = MODE_DEFAULT;
+	w->rules.mode = MODE_DEFAULT;
 	tool_world_reopen(w);
 	assert_int_equal(toolbox_class(w->toolbox, "TodoWrite"), TOOL_UNSAFE); /* alone and in order */
 	tool_world_call(w, "TodoWrite", "{\"todos\":[]}");

@@ -18,11 +18,27 @@ static void mask(void *ctx, struct buf *text)
 		memcpy(p, "[secret]..", 10);
 }
 
+void tool_world_take_rules(struct tool_world *w)
+{
+	struct error e = ERROR_INIT;
+
+	permissions_free(w->permissions);
+	w->rules.workspace = w->work;
+	w->rules.add_dirs = w->cfg.add_dirs;
+	w->rules.spelled = w->cfg.spelled;
+	w->permissions = permissions_open(&w->rules, &e);
+	if (!w->permissions)
+		fail_msg("%s", e.msg);
+	w->cfg.permissions = w->permissions;
+}
+
 void tool_world_reopen(struct tool_world *w)
 {
 	struct error e = ERROR_INIT;
 
 	toolbox_free(w->toolbox);
+	w->toolbox = NULL;
+	tool_world_take_rules(w);
 	w->toolbox = toolbox_open(&w->cfg, w->reactor, w->supervisor, &e);
 	if (!w->toolbox)
 		fail_msg("%s", e.msg);
@@ -60,13 +76,13 @@ int tool_world_setup(void **state)
 		fail_msg("%s", e.msg);
 	w->cfg = (struct toolbox_config){
 		.workspace = w->work,
-		.mode = MODE_BYPASS,
 		.child_env = env,
 		.max_spill = (size_t)64 << 20,
 		.run_dir = w->kept,
 		.mask = mask,
 		.ctx = w,
 	};
+	w->rules.mode = MODE_BYPASS;
 	tool_world_reopen(w);
 	*state = w;
 	return 0;
@@ -80,6 +96,7 @@ int tool_world_teardown(void **state)
 	tool_result_release(&w->result);
 	int rc = supervisor_stop(w->supervisor, 500);
 	toolbox_free(w->toolbox);
+	permissions_free(w->permissions);
 	run_dir_free(w->kept, false);
 	reactor_free(w->reactor);
 	snprintf(cmd, sizeof cmd, "chmod -R u+w '%s'; rm -rf '%s'", w->dir, w->dir);

@@ -13,6 +13,8 @@ struct tool_world {
 	struct reactor *reactor;
 	struct supervisor *supervisor;
 	struct toolbox *toolbox;
+	struct permission_config rules; /* the same */
+	struct permissions *permissions;
 	struct toolbox_config cfg; /* change it and call tool_world_reopen */
 	struct tool_result result; /* of the last call */
 	bool done;
@@ -22,6 +24,8 @@ struct tool_world {
 int tool_world_setup(void **state);
 int tool_world_teardown(void **state);
 void tool_world_reopen(struct tool_world *w);
+/* The rules alone, for a toolbox that the test opens itself. */
+void tool_world_take_rules(struct tool_world *w);
 /* Runs a shell script in the workspace; it must succeed. */
 void tool_world_sh(struct tool_world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Calls a tool with the input and waits; the text of its result (never NULL). */

@@ -1,0 +1,694 @@
+/* Bash: each simple command of the parse is judged alone. One that is denied or to be asked about decides for all; to
+ * be allowed, all must be. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "guard/permission_private.h"
+#include "guard/shell.h"
+
+#define VIEWS_MAX 16
+#define SHOWN_MAX 160
+
+/* Where the commands of one call may stand. */
+struct places {
+	const char *start;
+	char *after; /* of the one cd in front whose target is known; owned, or NULL */
+	bool lost;   /* behind a cd nobody can say where relative paths start */
+	bool dotted; /* shopt may have let wildcards fit leading dots */
+};
+
+struct judging {
+	const struct permissions *p;
+	struct finding *f;
+	struct places at;
+	const struct shell_parse *parse;
+};
+
+/* ---- texts ---- */
+
+/* The words of a command as symbols with a NUL between each two; what is not known as GLOB_ANY if open. */
+struct line {
+	glob_sym *s;
+	size_t n, cap;
+	bool failed;
+};
+
+static void line_add(struct line *l, glob_sym c)
+{
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? 2 * l->cap : 256;
+		glob_sym *s = realloc(l->s, cap * sizeof *s);
+		if (!s) {
+			l->failed = true;
+			return;
+		}
+		l->s = s;
+		l->cap = cap;
+	}
+	l->s[l->n++] = c;
+}
+
+/* From the first expansion or wildcard on nothing of a word is taken for known. */
+static size_t known_part(const struct shell_word *w)
+{
+	size_t n = strlen(w->text);
+
+	if (w->expands)
+		n = strcspn(w->text, "$`<>");
+	if (w->glob) {
+		size_t m = strcspn(w->text, "*?[{");
+		n = m < n ? m : n;
+	}
+	return n;
+}
+
+static void line_word(struct line *l, const char *text, const struct shell_word *w, bool open)
+{
+	bool cut = open && (w->expands || w->glob);
+	size_t n = cut && text == w->text ? known_part(w) : strlen(text);
+
+	for (size_t i = 0; i < n; i++)
+		line_add(l, (unsigned char)text[i]);
+	if (cut)
+		line_add(l, GLOB_ANY);
+}
+
+/* name: in place of the first word, or NULL. */
+static struct glob line_of(struct line *l, const struct shell_view *v, const char *name, bool open)
+{
+	l->n = 0;
+	for (size_t i = 0; i < v->nwords; i++) {
+		if (i)
+			line_add(l, '\0');
+		line_word(l, i == 0 && name ? name : v->word[i].text, &v->word[i], open);
+	}
+	if (v->more) {
+		line_add(l, '\0');
+		line_add(l, GLOB_ANY);
+	}
+	return (struct glob){ l->s, l->n, NULL };
+}
+
+static void line_release(struct line *l)
+{
+	free(l->s);
+	memset(l, 0, sizeof *l);
+}
+
+static void show_words(const struct shell_command *c, char out[SHOWN_MAX])
+{
+	size_t n = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < c->nassign + c->nwords && n + 1 < SHOWN_MAX; i++) {
+		const char *text = i < c->nassign ? c->assign[i].text : c->word[i - c->nassign].text;
+		int more = snprintf(out + n, SHOWN_MAX - n, "%s%s", i ? " " : "", text);
+		n += more > 0 ? (size_t)more : 0;
+	}
+	if (n >= SHOWN_MAX)
+		memcpy(out + SHOWN_MAX - 4, "...", 4);
+}
+
+/* ---- deny and ask ---- */
+
+static bool restricts_commands(const struct permissions *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->rule[i].kind == RULE_COMMAND && p->rule[i].effect != RULE_ALLOW)
+			return true;
+	return false;
+}
+
+static void forbid_by(struct judging *j, const struct rule *r, const struct shell_view *v, const char *name)
+{
+	struct line raw = { 0 }, open = { 0 };
+	struct glob text = line_of(&raw, v, name, false);
+	struct glob maybe = line_of(&open, v, name, true);
+	int met = 0;
+
+	if (raw.failed || open.failed)
+		met = -1;
+	else if (rule_covers_command(r, text))
+		finding_worsen(j->f, r->effect == RULE_DENY ? PERMIT_DENY : PERMIT_ASK, "rule", r,
+		               "it falls under the %s rule %.300s", rule_effect_name(r->effect), r->text);
+	else if (glob_is_open(maybe))
+		met = rule_meets_command(r, maybe);
+	if (met > 0)
+		finding_worsen(j->f, PERMIT_ASK, "rule", r,
+		               "parts of it are not known before it runs, and it may fall under the %s rule %.300s; "
+		               "write the words out",
+		               rule_effect_name(r->effect), r->text);
+	else if (met < 0)
+		finding_worsen(j->f, PERMIT_DENY, "command", NULL, "out of memory");
+	line_release(&raw);
+	line_release(&open);
+}
+
+static void forbid_view(struct judging *j, const struct shell_view *v)
+{
+	const struct permissions *p = j->p;
+
+	if (v->nwords == 0)
+		return;
+	const char *base = shell_base_name(v->word[0].text);
+	bool other = strcmp(base, v->word[0].text) != 0;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct rule *r = &p->rule[i];
+		if (r->kind != RULE_COMMAND || r->effect == RULE_ALLOW)
+			continue;
+		forbid_by(j, r, v, NULL);
+		if (other)
+			forbid_by(j, r, v, base);
+	}
+	if (v->opaque && restricts_commands(p))
+		finding_worsen(j->f, PERMIT_ASK, "command", NULL,
+		               "what it runs is not known before it runs, and there are rules on commands; name the "
+		               "command");
+}
+
+/* ---- paths ---- */
+
+static bool is_home_path(const struct shell_word *w)
+{
+	return w->tilde && (w->text[1] == '/' || w->text[1] == '\0');
+}
+
+/* Its value is exactly its text, but for the home directory. */
+static bool is_known(const struct shell_word *w)
+{
+	return !w->expands && !w->glob && (!w->tilde || is_home_path(w));
+}
+
+static bool is_relative(const char *text)
+{
+	return text[0] != '/' && text[0] != '~';
+}
+
+/* A path with wildcards as symbols. */
+static void forbid_pattern(struct judging *j, enum path_use use, const char *base, const struct shell_word *w,
+                           bool below)
+{
+	struct line l = { 0 };
+	const char *text = w->text;
+
+	if (is_home_path(w)) {
+		base = j->p->at.home ? j->p->at.home : "";
+		text++;
+	}
+	for (const char *s = is_relative(w->text) || text != w->text ? base : ""; *s; s++)
+		line_add(&l, (unsigned char)*s);
+	line_add(&l, '/');
+	for (const char *s = text; *s; s++) {
+		bool brace = *s == '{' || *s == '[';
+		if (*s == '*')
+			line_add(&l, GLOB_ANY);
+		else if (*s == '?')
+			line_add(&l, GLOB_ONE);
+		else if (brace) /* what is in it may be anything, with slashes too: a{b/c,d} */
+			break;
+		else
+			line_add(&l, (unsigned char)*s);
+	}
+	bool brace = strpbrk(text, "{[") != NULL;
+	if (brace) {
+		line_add(&l, GLOB_ANY);
+		line_add(&l, '/');
+		line_add(&l, GLOB_ANY);
+		line_add(&l, GLOB_ANY);
+	}
+	if (l.failed)
+		finding_worsen(j->f, PERMIT_DENY, "command", NULL, "out of memory");
+	else
+		pattern_forbidden(j->p, use, (struct glob){ l.s, l.n, NULL }, j->at.dotted || brace, below || brace,
+		                  w->text, j->f);
+	line_release(&l);
+}
+
+static void forbid_text(struct judging *j, enum path_use use, const char *base, const char *text, bool tilde,
+                        bool below)
+{
+	struct target t;
+
+	if (target_resolve(&t, j->p, base, text, tilde) < 0)
+		finding_worsen(j->f, PERMIT_DENY, "path", NULL, "out of memory");
+	else if (t.names.fault)
+		finding_worsen(j->f, PERMIT_ASK, "path", NULL, "'%.200s': %s", text, t.names.fault);
+	else
+		path_forbidden(j->p, use, &t, below, j->f);
+	target_release(&t);
+}
+
+/* A word that names a file, against deny and ask rules. certain: the command is known to take it for a path. */
+static void forbid_word(struct judging *j, const struct shell_command *c, enum path_use use, const struct shell_word *w,
+                        bool certain, bool below)
+{
+	const struct rule *r = path_rule_any(j->p, use);
+	bool follows = c->after_cd && is_relative(w->text);
+
+	if (!r)
+		return;
+	if (w->expands || (w->tilde && !is_home_path(w)) || (follows && j->at.lost)) {
+		if (certain)
+			finding_worsen(
+			        j->f, PERMIT_ASK, "rule", r,
+			        "the path '%.100s' is not known before it runs, and there is the %s rule %.200s; "
+			        "write the path out, from the workspace on",
+			        w->text, rule_effect_name(r->effect), r->text);
+		return;
+	}
+	const char *bases[] = { j->at.start, follows ? j->at.after : NULL };
+	for (size_t i = 0; i < 2 && bases[i]; i++) {
+		if (w->glob)
+			forbid_pattern(j, use, bases[i], w, below);
+		else
+			forbid_text(j, use, bases[i], w->text, w->tilde, below);
+	}
+}
+
+static bool is_one_of(const char *command, const char *const *names)
+{
+	for (; *names; names++)
+		if (strcmp(*names, command) == 0)
+			return true;
+	return false;
+}
+
+/* Does it read what lies beneath the directories that it is given? */
+static bool reads_below(const struct shell_view *v, const char *command)
+{
+	static const char *const always[] = { "rg", "ag", "ack", "tar", "zip", "rsync", "7z", NULL };
+	static const char *const by_option[] = { "grep", "egrep", "fgrep", "zgrep", "cp", "diff", "scp", NULL };
+
+	if (is_one_of(command, always))
+		return true;
+	for (size_t i = 1; is_one_of(command, by_option) && i < v->nwords; i++) {
+		const char *w = v->word[i].text;
+		bool word = strstr(w, "recursive") || strcmp(w, "--archive") == 0 ||
+		            strcmp(w, "--directories=recurse") == 0 || v->word[i].expands;
+		if (w[0] == '-' && (word || (w[1] != '-' && strpbrk(w, "rRad"))))
+			return true;
+	}
+	return false;
+}
+
+/* A search without a path reads the directory it stands in. */
+static bool searches_here(const char *command)
+{
+	static const char *const names[] = { "rg", "ag", "ack", "grep", "egrep", "fgrep", NULL };
+
+	return is_one_of(command, names);
+}
+
+/* These do nothing to the files whose names they are given. */
+static bool names_only(const char *command)
+{
+	static const char *const names[] = { "echo",     "printf",   "ls", "stat", "basename", "dirname",
+		                             "realpath", "readlink", "du", "test", NULL };
+
+	return is_one_of(command, names);
+}
+
+/* Does xargs or find put words in that the text does not show? */
+static bool has_unseen(const struct shell_view *v)
+{
+	for (size_t i = 1; i < v->nwords; i++)
+		if (strstr(v->word[i].text, "{}"))
+			return true;
+	return v->more;
+}
+
+/* Any word may be a path: what it spells literally is looked at, also behind the '=' of an option. */
+static void forbid_loose_word(struct judging *j, const struct shell_command *c, const struct shell_word *w, bool below)
+{
+	struct shell_word part = *w;
+	const char *eq = strchr(w->text, '=');
+
+	if (w->expands)
+		return;
+	if (w->text[0] != '-') {
+		forbid_word(j, c, USE_READ, w, false, below);
+		forbid_word(j, c, USE_EDIT, w, false, false);
+	}
+	if (eq && eq[1]) {
+		part.text = eq + 1;
+		part.tilde = eq[1] == '~';
+		forbid_word(j, c, USE_READ, &part, false, false);
+		forbid_word(j, c, USE_EDIT, &part, false, false);
+	}
+}
+
+static void forbid_paths(struct judging *j, const struct shell_command *c, const struct shell_view *v)
+{
+	const struct shell_word *w;
+	enum shell_path_use use;
+	size_t at = 0, npaths = 0;
+	bool known = true;
+	if (v->nwords == 0 || (!path_rule_any(j->p, USE_READ) && !path_rule_any(j->p, USE_EDIT)))
+		return;
+	const char *command = shell_base_name(v->word[0].text);
+	bool below = reads_below(v, command);
+	while (shell_path_next(v, &at, &w, &use, &known)) {
+		npaths++;
+		if (known)
+			forbid_word(j, c, use == PATH_USE_WRITE ? USE_EDIT : USE_READ, w, true, below);
+		else
+			forbid_loose_word(j, c, w, below);
+	}
+	if (!known)
+		for (size_t i = 1; i < v->nwords; i++)
+			forbid_loose_word(j, c, &v->word[i], below);
+	if (has_unseen(v) && !names_only(command)) {
+		const struct shell_word unseen = { .text = "{}", .expands = true };
+		forbid_word(j, c, USE_READ, &unseen, true, false);
+		forbid_word(j, c, USE_EDIT, &unseen, true, false);
+	}
+	if (below && npaths == 0 && searches_here(command)) {
+		char dot[] = ".";
+		struct shell_word here = { .text = dot, .literal = true };
+		forbid_word(j, c, USE_READ, &here, true, true);
+	}
+}
+
+static bool is_free_target(const char *text)
+{
+	return strcmp(text, "/dev/null") == 0 || strcmp(text, "/dev/stdout") == 0 || strcmp(text, "/dev/stderr") == 0;
+}
+
+static void forbid_redirects(struct judging *j, const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->nredirects; i++) {
+		const struct shell_redirect *r = &c->redirect[i];
+		const struct rule *tool;
+		if ((r->kind != REDIRECT_READ && r->kind != REDIRECT_WRITE) || is_free_target(r->target.text))
+			continue;
+		forbid_word(j, c, r->kind == REDIRECT_WRITE ? USE_EDIT : USE_READ, &r->target, true, false);
+		if (r->kind == REDIRECT_WRITE &&
+		    ((tool = tool_rule(j->p, RULE_DENY, "Edit")) || (tool = tool_rule(j->p, RULE_DENY, "Write"))))
+			finding_worsen(j->f, PERMIT_DENY, "rule", tool,
+			               "it writes '%.100s', and there is the deny rule %.200s", r->target.text,
+			               tool->text);
+	}
+}
+
+static void forbid_command(struct judging *j, const struct shell_command *c)
+{
+	struct shell_view v;
+	size_t at = 0, n = 0;
+
+	while (shell_view_next(c, SHELL_FOR_DENY, &at, &v)) {
+		if (++n > VIEWS_MAX) {
+			finding_worsen(j->f, PERMIT_ASK, "command", NULL, "too many commands run one another");
+			break;
+		}
+		forbid_view(j, &v);
+		if (!v.shortened)
+			forbid_paths(j, c, &v);
+	}
+	forbid_redirects(j, c);
+	if (shell_is_critical(c, c->after_cd && j->at.after ? j->at.after : j->at.start, j->p->at.dirs, j->p->at.home))
+		finding_worsen(j->f, PERMIT_DENY, "safetyCheck", NULL,
+		               "it removes, or may remove, what is never removed: the root, the home or a working "
+		               "directory, or a parent of one; name the files");
+}
+
+/* ---- allow ---- */
+
+/* A word that names a file, in the places where it may lead. True if all of them are fine. */
+static bool permit_word(struct judging *j, const struct shell_command *c, enum path_use use, const struct shell_word *w,
+                        struct finding *why)
+{
+	bool follows = c->after_cd && is_relative(w->text);
+	const char *bases[] = { j->at.start, follows ? j->at.after : NULL };
+
+	if (!is_known(w) || (follows && j->at.lost) || (w->tilde && !j->p->at.home)) {
+		finding_worsen(why, PERMIT_ASK, "path", NULL, "where '%.100s' leads is not known before it runs",
+		               w->text);
+		return false;
+	}
+	for (size_t i = 0; i < 2 && bases[i]; i++) {
+		struct target t;
+		bool named;
+		if (target_resolve(&t, j->p, bases[i], w->text, w->tilde) < 0 || t.names.fault)
+			finding_worsen(why, PERMIT_ASK, "path", NULL, "'%.100s' cannot be resolved", w->text);
+		else
+			path_permitted(j->p, use, NULL, &t, &named, why);
+		target_release(&t);
+	}
+	return why->permit == PERMIT_ALLOW;
+}
+
+/* A wildcard that is read: what it stands for lies where its literal part does. */
+static bool permit_wildcard(struct judging *j, const struct shell_command *c, const struct shell_word *w,
+                            struct finding *why)
+{
+	char dir[PATH_TEXT_MAX];
+	size_t n = strcspn(w->text, "*?[{");
+	struct shell_word head = { .text = dir, .literal = true, .tilde = w->tilde };
+
+	while (n > 0 && w->text[n - 1] != '/')
+		n--;
+	if (w->expands || n >= sizeof dir || strstr(w->text + n, "..") || strchr(w->text + n, '{')) {
+		finding_worsen(why, PERMIT_ASK, "path", NULL, "where '%.100s' leads is not known before it runs",
+		               w->text);
+		return false;
+	}
+	snprintf(dir, sizeof dir, "%.*s", (int)(n ? n : 1), n ? w->text : ".");
+	return permit_word(j, c, USE_READ, &head, why);
+}
+
+static bool permit_paths(struct judging *j, const struct shell_command *c, const struct shell_view *v, bool edits,
+                         struct finding *why)
+{
+	const struct shell_word *w;
+	enum shell_path_use use;
+	size_t at = 0;
+	bool known = true;
+
+	while (shell_path_next(v, &at, &w, &use, &known)) {
+		bool writes = use == PATH_USE_WRITE;
+		if (writes && !edits) {
+			finding_worsen(why, PERMIT_ASK, "mode", NULL, "it writes '%.100s'", w->text);
+			return false;
+		}
+		if (w->glob && !writes ? !permit_wildcard(j, c, w, why)
+		                       : !permit_word(j, c, writes ? USE_EDIT : USE_READ, w, why))
+			return false;
+	}
+	if (!known) {
+		finding_worsen(why, PERMIT_ASK, "command", NULL, "which files it uses cannot be told");
+		return false;
+	}
+	return true;
+}
+
+/* Whatever a rule says of the command, protected places are not written. */
+static void protect(struct judging *j, const struct shell_command *c, const struct shell_word *w, struct finding *why)
+{
+	struct target t;
+
+	if (w->expands || w->glob)
+		return;
+	if (target_resolve(&t, j->p, c->after_cd && j->at.after ? j->at.after : j->at.start, w->text, w->tilde) == 0 &&
+	    !t.names.fault && target_is_protected(j->p, &t) && path_in_dirs(j->p, target_real(&t), false))
+		finding_worsen(why, PERMIT_ASK, "safetyCheck", NULL, "'%.200s' is a protected place", w->text);
+	target_release(&t);
+}
+
+static void protect_writes(struct judging *j, const struct shell_command *c, struct finding *why)
+{
+	const struct shell_word *w;
+	enum shell_path_use use;
+	struct shell_view v;
+	size_t view = 0;
+	bool known;
+
+	while (shell_view_next(c, SHELL_FOR_DENY, &view, &v) && view <= VIEWS_MAX) {
+		size_t at = 0;
+		while (!v.shortened && v.nwords && shell_path_next(&v, &at, &w, &use, &known))
+			if (known && use == PATH_USE_WRITE)
+				protect(j, c, w, why);
+	}
+	for (size_t i = 0; i < c->nredirects; i++)
+		if (c->redirect[i].kind == REDIRECT_WRITE)
+			protect(j, c, &c->redirect[i].target, why);
+}
+
+/* Assignments belong to a rule only where it spells them. */
+static bool exact_with_assignments(const struct rule *r, const struct shell_command *c)
+{
+	struct line l = { 0 };
+
+	for (size_t i = 0; i < c->nassign + c->nwords; i++) {
+		const struct shell_word *w = i < c->nassign ? &c->assign[i] : &c->word[i - c->nassign];
+		if (i)
+			line_add(&l, '\0');
+		line_word(&l, w->text, w, false);
+	}
+	bool fits = c->nassign > 0 && c->nwords > 0 && !l.failed && rule_is_exact(r) &&
+	            rule_covers_command(r, (struct glob){ l.s, l.n, NULL });
+	line_release(&l);
+	return fits;
+}
+
+static bool allowed_by_rule(const struct permissions *p, const struct shell_command *c, const struct shell_view *v)
+{
+	struct line l = { 0 };
+	struct glob text = line_of(&l, v, NULL, false);
+	bool fits = false;
+
+	for (size_t i = 0; i < p->n && !fits && !l.failed; i++) {
+		const struct rule *r = &p->rule[i];
+		if (r->kind != RULE_COMMAND || r->effect != RULE_ALLOW)
+			continue;
+		if (v->opaque)
+			fits = exact_with_assignments(r, c);
+		else if (v->nwords > 0 && (rule_is_exact(r) || !v->exact_only))
+			fits = rule_covers_command(r, text);
+	}
+	line_release(&l);
+	return fits;
+}
+
+/* git finds its configuration, which names programs, in the directory it stands in. */
+static bool reads_only(const struct shell_command *c, const struct shell_view *v)
+{
+	if (c->after_cd && v->nwords > 0 && strcmp(v->word[0].text, "git") == 0)
+		return false;
+	return shell_reads_only(v);
+}
+
+/* One view of a command, by rule, by the table of commands that only read, by the mode. */
+static bool permit_view(struct judging *j, const struct shell_command *c, const struct shell_view *v,
+                        struct finding *why)
+{
+	const struct permissions *p = j->p;
+	bool planning = p->mode == MODE_PLAN;
+
+	if (!planning && allowed_by_rule(p, c, v))
+		return true;
+	if (v->opaque || v->exact_only || v->shortened)
+		return false;
+	if (v->nwords == 0)
+		return true; /* assignments that are safe; redirections are looked at by themselves */
+	if (reads_only(c, v))
+		return permit_paths(j, c, v, false, why);
+	return p->mode == MODE_ACCEPT_EDITS && shell_edits_files(v) && permit_paths(j, c, v, true, why);
+}
+
+static void permit_redirects(struct judging *j, const struct shell_command *c, struct finding *why)
+{
+	for (size_t i = 0; i < c->nredirects; i++) {
+		const struct shell_redirect *r = &c->redirect[i];
+		if ((r->kind == REDIRECT_READ || r->kind == REDIRECT_WRITE) && !is_free_target(r->target.text))
+			permit_word(j, c, r->kind == REDIRECT_WRITE ? USE_EDIT : USE_READ, &r->target, why);
+	}
+}
+
+static void permit_command(struct judging *j, const struct shell_command *c)
+{
+	struct finding why = { 0 };
+	struct shell_view v;
+	char shown[SHOWN_MAX];
+	size_t at = 0, n = 0;
+	bool fine = false;
+
+	while (!fine && ++n <= VIEWS_MAX && shell_view_next(c, SHELL_FOR_ALLOW, &at, &v)) {
+		struct finding one = { 0 };
+		fine = permit_view(j, c, &v, &one);
+		if (one.permit != PERMIT_ALLOW)
+			why = one;
+	}
+	show_words(c, shown);
+	if (!fine && why.permit == PERMIT_ALLOW)
+		finding_worsen(j->f, PERMIT_ASK, "command", NULL,
+		               j->p->mode == MODE_PLAN ? "in mode plan only what reads may run, not `%s`"
+		                                       : "no rule allows `%s`",
+		               shown);
+	else if (!fine)
+		finding_worsen(j->f, why.permit, why.type, why.rule, "`%s`: %.300s", shown, why.detail);
+	permit_redirects(j, c, j->f);
+}
+
+/* ---- the whole ---- */
+
+static bool is_cd(const struct shell_command *c)
+{
+	static const char *const names[] = { "cd", "pushd", "popd" };
+
+	for (size_t i = 0; c->nwords > 0 && i < sizeof names / sizeof *names; i++)
+		if (strcmp(c->word[0].text, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* One cd in front of all else, to a directory that is written out, leads there (or fails and stays). With more of
+ * them, or in a loop, nobody can say. */
+static int find_places(struct judging *j, const char *command)
+{
+	const struct shell_parse *parse = j->parse;
+	size_t ncd = 0;
+	const struct shell_command *cd = NULL;
+
+	for (size_t i = 0; i < parse->n; i++) {
+		const struct shell_command *c = &parse->command[i];
+		if (is_cd(c) && ncd++ == 0)
+			cd = c;
+		if (c->after_cd)
+			j->at.lost = true;
+		if (c->nwords > 0 && strcmp(shell_base_name(c->word[0].text), "shopt") == 0)
+			j->at.dotted = true;
+	}
+	command += strspn(command, " \t\n");
+	if (ncd != 1 || cd != parse->command || strncmp(command, "cd ", 3) != 0 || cd->nwords != 2 ||
+	    !is_known(&cd->word[1]) || cd->word[1].text[0] == '-')
+		return 0;
+	struct target t;
+	int rc = target_resolve(&t, j->p, j->at.start, cd->word[1].text, cd->word[1].tilde);
+	if (rc == 0 && !t.names.fault) {
+		j->at.after = strdup(target_real(&t));
+		j->at.lost = false;
+		rc = j->at.after ? 0 : -1;
+	}
+	target_release(&t);
+	return rc;
+}
+
+static void judge_parse(struct judging *j, const char *text)
+{
+	const struct shell_parse *parse = j->parse;
+	const struct permissions *p = j->p;
+
+	if (find_places(j, text) < 0) {
+		finding_worsen(j->f, PERMIT_DENY, "command", NULL, "out of memory");
+		return;
+	}
+	for (size_t i = 0; i < parse->n; i++)
+		forbid_command(j, &parse->command[i]);
+	if (j->f->permit != PERMIT_ALLOW || p->mode == MODE_BYPASS)
+		return;
+	for (size_t i = 0; i < parse->n; i++)
+		protect_writes(j, &parse->command[i], j->f);
+	bool whole = p->mode != MODE_PLAN && tool_rule(p, RULE_ALLOW, "Bash");
+	for (size_t i = 0; i < parse->n && !whole; i++)
+		permit_command(j, &parse->command[i]);
+}
+
+void command_judge(const struct permissions *p, const struct permission_call *call, struct finding *f)
+{
+	struct shell_parse parse;
+	struct judging j = { .p = p, .f = f, .parse = &parse };
+
+	j.at.start = call->cwd ? call->cwd : p->at.dirs[0];
+	shell_parse(&parse, call->text, strlen(call->text));
+	if (parse.nomem)
+		finding_worsen(f, PERMIT_DENY, "command", NULL, "out of memory");
+	else if (parse.failure)
+		finding_worsen(f, PERMIT_ASK, "command", NULL,
+		               "it cannot be judged: %.200s; write it in a simpler way, in several calls or with Write",
+		               parse.failure);
+	else
+		judge_parse(&j, call->text);
+	free(j.at.after);
+	shell_parse_release(&parse);
+}
