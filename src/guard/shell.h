@@ -38,7 +38,7 @@ struct shell_redirect {
 
 /* What has no name of its own but may run hidden commands or change what names mean is listed under one: "((" an
  * arithmetic over variables (their values are evaluated again), an indirect expansion; "[[" a condition with its words;
- * "function" NAME, "coproc". A loop's variable is an assignment ("x="). A redirection of a compound command is a
+ * "function" NAME. A loop's variable is an assignment ("x="). A redirection of a compound command is a
  * command without words.
  *
  * One simple command: wherever it stands, in a list, a pipe, a loop body, a function, a substitution, a subshell, and

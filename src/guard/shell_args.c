@@ -219,8 +219,11 @@ enum shell_arg shell_args_next(struct shell_args *a, const struct shell_word **w
 {
 	if (!a->i)
 		a->i = 1;
-	if (a->i >= a->v->nwords)
-		return a->due ? ARG_UNKNOWN : ARG_END;
+	if (a->i >= a->v->nwords) {
+		enum shell_arg missing = a->due ? ARG_UNKNOWN : ARG_END;
+		a->due = ARG_END;
+		return missing;
+	}
 	const struct shell_word *w = *word = &a->v->word[a->i++];
 	if (a->due) {
 		enum shell_arg kind = a->due;

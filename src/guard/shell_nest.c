@@ -27,7 +27,8 @@ static char *join(struct shell_in *h, const struct shell_word *w, size_t n)
 		size_t len = strlen(w[i].text);
 		memcpy(p, w[i].text, len);
 		p += len;
-		*p++ = ' ';
+		if (i + 1 < n)
+			*p++ = ' ';
 	}
 	return text;
 }

@@ -295,20 +295,11 @@ static bool function_command(struct shell_in *h)
 	return shell_add_named(h, "function", name.text) && shell_function_body(h);
 }
 
-/* coproc [NAME] compound, or coproc command. */
+/* Inside $( ) bash gives itself another text than was written (`coproc a` becomes `coproc COPROC a`, which runs
+ * COPROC). */
 static bool coproc_command(struct shell_in *h)
 {
-	shell_blanks(h);
-	size_t at = h->i;
-	if (!at_compound(h)) {
-		while (shell_is_name(shell_cur(h), false))
-			h->i++;
-		bool name = shell_is_blank(shell_cur(h));
-		shell_blanks(h);
-		if (!name || !at_compound(h))
-			h->i = at;
-	}
-	return shell_add_named(h, "coproc", NULL) && shell_command_any(h);
+	return shell_fail(h, "coproc");
 }
 
 static bool brace_command(struct shell_in *h)
@@ -422,13 +413,8 @@ static bool case_patterns(struct shell_in *h)
 	}
 }
 
-static bool case_command(struct shell_in *h)
+static bool case_arms(struct shell_in *h)
 {
-	struct shell_word w;
-
-	shell_blanks(h);
-	if (!shell_word(h, WORD_PLAIN, &w) || !expect(h, "in"))
-		return false;
 	for (;;) {
 		if (!shell_newlines(h))
 			return false;
@@ -442,6 +428,19 @@ static bool case_command(struct shell_in *h)
 		bool again = shell_cur(h) == ';' && shell_ahead(h) == '&';
 		h->i += again ? 2 : 1;
 	}
+}
+
+static bool case_command(struct shell_in *h)
+{
+	struct shell_word w;
+
+	shell_blanks(h);
+	if (!shell_word(h, WORD_PLAIN, &w) || !expect(h, "in"))
+		return false;
+	h->cases++;
+	bool ok = case_arms(h);
+	h->cases--;
+	return ok;
 }
 
 /* ---- [[ ]] ---- */

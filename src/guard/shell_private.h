@@ -44,6 +44,7 @@ struct shell_in {
 	bool waiting;            /* an outer command's here-document waits for its newline */
 	bool nested, piped, after_cd;
 	const char *cd; /* as in a command */
+	int cases;      /* case commands around the place */
 	bool dollar;    /* a quoted $ or ` was seen: a variable may hold a substitution */
 };
 
@@ -66,7 +67,7 @@ void shell_blanks(struct shell_in *h);
 bool shell_newlines(struct shell_in *h);
 struct shell_word *shell_words_add(struct shell_in *h, struct shell_words *w);
 bool shell_add(struct shell_in *h, const struct shell_command *c);
-/* A command that is there for what it hides: "((", "function" NAME, "coproc". */
+/* A command that is there for what it hides: "((", "function" NAME. */
 bool shell_add_named(struct shell_in *h, const char *name, const char *operand);
 /* What sets a variable without being an assignment: listed as one of an unknown value. */
 bool shell_add_assign(struct shell_in *h, const char *name, size_t n);

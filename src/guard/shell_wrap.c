@@ -71,7 +71,6 @@ static const struct wrapper wrappers[] = {
 	{ "prlimit", false, true, WRAP_PLAIN, 0, "", "as= core= cpu= data= fsize= nofile= nproc= rss= stack= " },
 	{ "linux32", false, true, WRAP_PLAIN, 0, "R", "addr-no-randomize " },
 	{ "linux64", false, true, WRAP_PLAIN, 0, "R", "addr-no-randomize " },
-	{ "coproc", false, false, WRAP_PLAIN, 0, "", "" },
 };
 
 const char *shell_base_name(const char *command)
@@ -468,7 +467,7 @@ static bool find_acts(const struct shell_view *v)
 
 static void judge_allow(const struct shell_command *c, struct shell_view *v)
 {
-	static const char *const hidden[] = { "((", "function", "coproc", "alias", "shopt" };
+	static const char *const hidden[] = { "((", "function", "alias", "shopt" };
 	static const char *const exact[] = { "watch", "setsid", "ionice", "flock", "source", ".",
 		                             "exec",  "eval",   "trap",   "hash",  "enable" };
 

@@ -1,4 +1,4 @@
-/* Removals that no rule may let go, from /home/u/proj with /srv/data/set added. */
+/* Removals that no rule may let go, from /hame/u/proj with /srv/data/set added. */
 #include "test.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 static bool critical(const char *text, const char *home)
 {
-	static const char *const dirs[] = { "/home/u/proj", "/srv/data/set", NULL };
+	static const char *const dirs[] = { "/hame/u/proj", "/srv/data/set", NULL };
 	struct shell_parse p;
 	bool found = false;
 
@@ -17,7 +17,7 @@ static bool critical(const char *text, const char *home)
 	if (p.failure)
 		fail_msg("%s: %s", text, p.failure);
 	for (size_t i = 0; i < p.n; i++)
-		found |= shell_is_critical(&p.command[i], "/home/u/proj", dirs, home);
+		found |= shell_is_critical(&p.command[i], "/hame/u/proj", dirs, home);
 	shell_parse_release(&p);
 	return found;
 }
@@ -37,9 +37,9 @@ static void test_critical(void **state)
 		"rm -rf /./etc/.",
 		"rm -rf /etc/../usr",
 		"rm -rf /usr/..",
-		"rm -rf /home",
-		"rm -rf /home/u",
-		"rm -rf /home/u/",
+		"rm -rf /hame",
+		"rm -rf /hame/u",
+		"rm -rf /hame/u/",
 		"rm -rf ~",
 		"rm -rf ~/",
 		"rm -rf ~/.",
@@ -55,7 +55,7 @@ static void test_critical(void **state)
 		"rm -rf ..",
 		"rm -rf ../..",
 		"rm -rf ../proj",
-		"rm -rf /home/u/proj",
+		"rm -rf /hame/u/proj",
 		"rm -rf x/..",
 		"rm -rf $PWD",
 		"rm -rf *",
@@ -64,8 +64,8 @@ static void test_critical(void **state)
 		"rm -rf ../*",
 		"rm -rf /*",
 		"rm -rf /e*",
-		"rm -rf /home/*",
-		"rm -rf /home/*/proj",
+		"rm -rf /hame/*",
+		"rm -rf /hame/*/proj",
 		"rm -rf /h*/u",
 		"rm -rf /h?me/[a-z]/p*",
 		"rm -rf /*/*",
@@ -76,7 +76,7 @@ static void test_critical(void **state)
 		"rm -rf /srv/data/*",
 		"rmdir /",
 		"rmdir ..",
-		"rmdir -p /home/u",
+		"rmdir -p /hame/u",
 		"/bin/rm -rf /",
 		"\\rm -rf /",
 		"r\"m\" -rf /",
@@ -90,7 +90,7 @@ static void test_critical(void **state)
 		"rm -rf {/,x}",
 		"rm -rf {a,~}",
 		"rm -rf /{etc,usr}",
-		"rm -rf /home/{a,u}",
+		"rm -rf /hame/{a,u}",
 		"rm -rf {..,x}/{..,y}",
 		"rm -rf /{a,b}{c,d}",
 		"rm \"$X\"/*",
@@ -104,7 +104,7 @@ static void test_critical(void **state)
 		"rm -rf /$X",
 		"rm -rf ~/$X",
 		"rm -rf ./$X",
-		"rm -rf /home/$USER",
+		"rm -rf /hame/$USER",
 		"rm -rf a/$X/..",
 		"rm -rf ~root",
 		"rm $x /etc",
@@ -144,7 +144,7 @@ static void test_critical(void **state)
 		"find . -delete",
 		"find -delete",
 		"find \"$X\" -delete",
-		"find /home -type f -delete",
+		"find /hame -type f -delete",
 		"find / -exec rm -rf {} +",
 		"find .. -exec rm {} ';'",
 		"find . -exec rm -rf / ';'",
@@ -171,7 +171,7 @@ static void test_critical(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++)
-		if (!critical(rows[i], "/home/u"))
+		if (!critical(rows[i], "/hame/u"))
 			fail_msg("let go: %s", rows[i]);
 }
 
@@ -203,8 +203,8 @@ static void test_not_critical(void **state)
 		"rm -rf '$HOME'",
 		"rmdir build",
 		"rmdir \"$x\"",
-		"rm -rf /home/u/project",
-		"rm -rf /home/u/proj/x",
+		"rm -rf /hame/u/project",
+		"rm -rf /hame/u/proj/x",
 		"rm -rf /srv/data/other",
 		"rm -rf /srv/data/set/x",
 		"echo rm -rf /",
@@ -230,7 +230,7 @@ static void test_not_critical(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++)
-		if (critical(rows[i], "/home/u"))
+		if (critical(rows[i], "/hame/u"))
 			fail_msg("critical: %s", rows[i]);
 }
 
