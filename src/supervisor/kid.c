@@ -209,6 +209,11 @@ static void fail_start(struct kid *k, const struct child_failure *f)
 	if (step == CHILD_EXEC && f->error == E2BIG)
 		kid_fail(k, ERR_INPUT,
 		         "%s: its arguments and environment are too large, pass the data in a file or on stdin", what);
+	else if (step == CHILD_SANDBOX && f->error == E2BIG)
+		kid_fail(k, ERR_INPUT,
+		         "%s: too many files lie beside one that is to be hidden (see sandbox.read_deny), each must be "
+		         "allowed by itself",
+		         what);
 	else
 		kid_fail(k, ERR_SYS, "%s: %s", what, strerror(f->error));
 }

@@ -504,6 +504,27 @@ static void test_readable(void **state)
 	remove_tree();
 }
 
+/* Each neighbour of a hidden file costs every child a little: there is a limit, and it is told. */
+static void test_too_many(void **state)
+{
+	struct fixture f;
+	char name[32];
+
+	(void)state;
+	make_tree();
+	for (int i = 0; i < 4200; i++) {
+		snprintf(name, sizeof name, "home/f%d", i);
+		put(name, "");
+	}
+	struct sandbox_config cfg = config(0);
+	start(&f, &cfg);
+	shell(&f, "echo through", CONFINE_TOOL);
+	assert_non_null(strstr(f.out, "too many files"));
+	assert_null(strstr(f.out, "through"));
+	stop(&f);
+	remove_tree();
+}
+
 static void test_words(void **state)
 {
 	struct error e = ERROR_INIT;
@@ -600,8 +621,8 @@ int main(void)
 		cmocka_unit_test(test_foreign_calls),
 #endif
 		cmocka_unit_test(test_places),        cmocka_unit_test(test_hidden_above),
-		cmocka_unit_test(test_readable),      cmocka_unit_test(test_words),
-		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_readable),      cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_words),         cmocka_unit_test(test_self),
 	};
 	const struct CMUnitTest elsewhere[] = { cmocka_unit_test(test_not_here) };
 
