@@ -111,7 +111,7 @@ none_left() { [ "$(marked)" = 0 ]; }
 	is "$(jq -c '[.tools[].name]' "$(request 1)")" '["Bash","TaskStop"]'
 	stop_server && rm -rf "$T/log" && mkdir "$T/log"
 	serve "$(script "$(say end)")"
-	q -p go
+	q -p go --disallowedTools Bash
 	exits 0
 	is "$(ev 'select(.subtype=="init").tools | index("TaskStop")')" null
 }
