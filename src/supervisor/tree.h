@@ -26,8 +26,9 @@ size_t tree_signal(pid_t root, const struct tree_skip *skip, int sig);
  * them. */
 size_t tree_children(pid_t *pids, size_t max);
 
-/* KILL to the children of the calling process that are not skipped, and to the groups that they lead. Costs a fraction of tree_signal: what multiplies faster than
- * /proc can be read is reached by it, a generation a pass, since orphans become our children. Returns how many. */
+/* KILL to the children of the calling process that are not skipped, and to the groups that they lead. Costs a fraction
+ * of tree_signal: what multiplies faster than /proc can be read is reached by it, a generation a pass, since orphans
+ * become our children. Returns how many. */
 size_t tree_kill_children(const struct tree_skip *skip);
 
 /* Counts the descendants of root, zombies too: counts[i] of them belong to tops[i], a child of root (itself, what is

@@ -63,19 +63,19 @@ load ../lib/helpers
 	serve "$(script "$(say hi)" "$(say hi)")"
 	q -p hi
 	exits 0
-	is "$(jq -r '[.tools[].name] | sort | join(" ")' "$(request 1)")" "Glob Grep Read"
-	has "$(ev 'select(.subtype=="init").tools_withheld | join(" ")')" Bash
-	err_has Bash
+	is "$(jq -r '[.tools[].name] | sort | join(" ")' "$(request 1)")" "Bash Glob Grep Read TaskStop"
+	has "$(ev 'select(.subtype=="init").tools_withheld | join(" ")')" Edit
+	err_has "Edit, Write"
 	q -p hi --allowedTools Bash,Edit,Write
 	exits 0
-	is "$(jq -r '[.tools[].name] | sort | join(" ")' "$(request 2)")" "Bash Edit Glob Grep Read Write"
+	is "$(jq -r '[.tools[].name] | sort | join(" ")' "$(request 2)")" "Bash Edit Glob Grep Read TaskStop Write"
 }
 
 @test "a tool asked for by name that no rule allows is an error" {
 	serve '[]'
-	q -p hi --tools Bash
+	q -p hi --tools Edit
 	exits 2 turn_setup_failed
-	err_has Bash
+	err_has Edit
 	is "$(requests)" 0
 }
 

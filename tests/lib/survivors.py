@@ -78,6 +78,12 @@ def make_workspace(at):
                                            "input_schema": {"type": "object"}, "timeout": "10m"}]}}, out)
 
 
+def default_signals():
+    """A test run in the background has interrupts ignored, and so would have what it starts."""
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def read(path):
     try:
         with open(path, "rb") as f:
@@ -123,7 +129,7 @@ class Round:
             [self.options.quern, f"{self.dir}/../job.yaml", "-C", self.workspace, "--replay",
              f"{self.dir}/{self.mark}.tape", "--set", "sandbox.best_effort=true", *self.options.arguments],
             stdin=subprocess.DEVNULL, stdout=self.out, stderr=open(f"{self.dir}/err", "wb"), env=env,
-            start_new_session=True)
+            start_new_session=True, preexec_fn=default_signals)
 
     def supervisor(self):
         for pid in children_of(self.process.pid):

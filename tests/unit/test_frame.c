@@ -322,11 +322,12 @@ static void tree_skips_what_it_is_told(void **state)
 {
 	const struct tree_skip none = { .group = 0 };
 	pid_t a = fork_sleeper(false);
+	const struct tree_skip own_session = { .sessions = true, .session = getsid(0) };
 	pid_t b = fork_sleeper(true);
 
 	(void)state;
 	assert_int_equal(tree_signal(a, &none, SIGTERM), 0); /* root itself is not below itself */
-	assert_int_equal(tree_signal(getpid(), &(struct tree_skip){ .sessions = true, .session = getsid(0) }, SIGTERM), 0);
+	assert_int_equal(tree_signal(getpid(), &own_session, SIGTERM), 0);
 	assert_int_equal(tree_signal(getpid(), &(struct tree_skip){ .older = tree_start_time(b) + 1 }, SIGTERM), 0);
 	assert_int_equal(tree_signal(getpid(), &(struct tree_skip){ .group = b }, SIGTERM), 1);
 	assert_int_equal(signal_of(a), SIGTERM);
