@@ -3,25 +3,36 @@
 
 Every line against the schema, and what holds between lines. Prints nothing and exits 0 when all is well, else
 one line a problem and exits 1.
+
+validate.py SCHEMA.json ASK ANSWER does so for many runs, since to start costs more than to check: each line that
+comes through the named pipe ASK is the path of a run's events, its problems go into the named pipe ANSWER.
 """
+import ctypes
 import json
+import signal
 import sys
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 MAX_LINE = 1 << 20
+PR_SET_PDEATHSIG = 1
+
+
+def make_validators(schema):
+    """A line is held against its own kind's branch, so that an error names the member that is wrong."""
+    Draft202012Validator.check_schema(schema)
+    validators = {}
+    for branch in schema["oneOf"]:
+        props = branch["properties"]
+        key = (props["type"]["const"], props.get("subtype", {}).get("const"))
+        validators[key] = Draft202012Validator({**branch, "$defs": schema["$defs"]})
+    return validators
 
 
 class Checker:
-    def __init__(self, schema):
-        Draft202012Validator.check_schema(schema)
-        # A line is held against its own kind's branch, so that an error names the member that is wrong.
-        self.validators = {}
-        for branch in schema["oneOf"]:
-            props = branch["properties"]
-            key = (props["type"]["const"], props.get("subtype", {}).get("const"))
-            self.validators[key] = Draft202012Validator({**branch, "$defs": schema["$defs"]})
+    def __init__(self, validators):
+        self.validators = validators
         self.problems = []
         self.line = 0
         self.uuids = set()
@@ -151,14 +162,39 @@ class Checker:
         return self.problems
 
 
-def main():
-    if len(sys.argv) != 2:
-        sys.exit(f"usage: {sys.argv[0]} SCHEMA.json <EVENTS")
-    with open(sys.argv[1], encoding="utf-8") as f:
-        checker = Checker(json.load(f))
-    for raw in sys.stdin.buffer:
+def check(validators, lines):
+    checker = Checker(validators)
+    for raw in lines:
         checker.feed(raw)
-    problems = checker.finish()
+    return checker.finish()
+
+
+def check_file(validators, path):
+    try:
+        with open(path, "rb") as lines:
+            return check(validators, lines)
+    except Exception as error:  # whoever asked waits for an answer
+        return [f"{path}: {error!r}"]
+
+
+def serve(validators, ask, answer):
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    while True:
+        with open(ask, encoding="utf-8") as requests:
+            for path in requests:
+                problems = check_file(validators, path.rstrip("\n"))
+                with open(answer, "w", encoding="utf-8") as out:
+                    out.writelines(f"{problem}\n" for problem in problems)
+
+
+def main():
+    if len(sys.argv) not in (2, 4):
+        sys.exit(f"usage: {sys.argv[0]} SCHEMA.json [ASK ANSWER] <EVENTS")
+    with open(sys.argv[1], encoding="utf-8") as f:
+        validators = make_validators(json.load(f))
+    if len(sys.argv) == 4:
+        serve(validators, *sys.argv[2:])
+    problems = check(validators, sys.stdin.buffer)
     for problem in problems:
         print(problem)
     sys.exit(1 if problems else 0)
