@@ -23,6 +23,7 @@ struct sandbox {
 	int abi;
 	bool filters;
 	struct places writable, readable, hidden;
+	size_t nnamed;              /* writable places that the job named; those behind them were added */
 	struct profile profiles[2]; /* without the network, with it */
 };
 
@@ -45,11 +46,12 @@ struct sandbox *sandbox_open(const struct sandbox_config *cfg, struct error *e)
 	if (cfg->max_abi && s->abi > cfg->max_abi)
 		s->abi = cfg->max_abi;
 	s->filters = filter_possible();
-	if (places_writable(&s->writable, cfg, e) == 0 &&
-	    places_hidden(&s->hidden, cfg, &s->writable, &s->passed_over, e) == 0)
-		return s;
-	sandbox_free(s);
-	return NULL;
+	if (places_writable(&s->writable, cfg, e) || places_hidden(&s->hidden, cfg, &s->writable, &s->passed_over, e)) {
+		sandbox_free(s);
+		return NULL;
+	}
+	s->nnamed = s->writable.n;
+	return s;
 }
 
 void sandbox_free(struct sandbox *s)
@@ -187,6 +189,26 @@ void sandbox_describe(const struct sandbox *s, struct buf *out)
 		describe_list(out, "not enforced by this kernel:", words);
 	describe_list(out, "writable:", (const char *const *)s->writable.v);
 	describe_list(out, "hidden:", (const char *const *)s->hidden.v);
+}
+
+void sandbox_tell(const struct sandbox *s, struct buf *out)
+{
+	if (s->mode == SANDBOX_OFF)
+		return;
+	buf_adds(out, "Commands run in a sandbox: they ");
+	if (has_files(s)) {
+		buf_adds(out, "write only in ");
+		for (size_t i = 0; i < s->nnamed; i++)
+			buf_addf(out, "%s%s", s->writable.v[i], i + 1 < s->nnamed ? ", " : " and ");
+		buf_adds(out, "$TMPDIR, ");
+	}
+	if (has_filter(s) && !s->network)
+		buf_adds(out, "have no network, ");
+	if (has_hiding(s) && s->hidden.n)
+		buf_adds(out, "read no stored credentials, ");
+	buf_adds(out,
+	         "gain no rights (no sudo). What fails for such a reason (permission denied, cannot connect, cannot "
+	         "resolve) fails in other ways too: do without it, or say what is missing.");
 }
 
 /* ---- making a profile ---- */

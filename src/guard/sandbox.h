@@ -59,6 +59,9 @@ const char *sandbox_mode_name(enum sandbox_mode mode);
 int sandbox_abi(const struct sandbox *s); /* of Landlock, as it is used; 0 = none */
 /* For --check: lines that begin with '#'. */
 void sandbox_describe(const struct sandbox *s, struct buf *out);
+/* For the model, so that it does not try in ten ways what the kernel refuses in each: sentences on what commands cannot
+ * do. Only what holds is told, so nothing in mode off. What sandbox_add_writable added is not named. */
+void sandbox_tell(const struct sandbox *s, struct buf *out);
 
 /* Processes that no child may signal; 0 = none. */
 enum { SANDBOX_SHIELDED = 2 };

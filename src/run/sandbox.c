@@ -36,6 +36,16 @@ int world_open_sandbox(struct world *w, struct error *e)
 	return 0;
 }
 
+const char *world_command_note(struct world *w)
+{
+	struct buf b = BUF_INIT((size_t)1 << 20);
+
+	sandbox_tell(w->sandbox, &b);
+	const char *note = b.failed ? NULL : arena_strndup(&w->arena, buf_str(&b), b.len);
+	buf_release(&b);
+	return note;
+}
+
 static void join(const char *const *words, struct buf *out)
 {
 	for (size_t i = 0; words[i]; i++)

@@ -1,4 +1,5 @@
 /* Everything before the first request, in the order that keeps the key from every child. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,13 +208,14 @@ static int make_tools(struct world *w, struct error *e)
 		.named_env = world_named_env(w),
 		.max_spill = (size_t)job->tool_max_spill,
 		.no_edits = sandbox_mode(w->sandbox) == SANDBOX_READ_ONLY ? "the sandbox is read-only" : NULL,
+		.command_note = world_command_note(w),
 		.unconfined = sandbox_mode(w->sandbox) == SANDBOX_OFF,
 		.run_dir = w->run_dir,
 		.mask = world_mask,
 		.ctx = w,
 	};
 
-	if (!cfg.skip_files || !cfg.named_env)
+	if (!cfg.skip_files || !cfg.named_env || !cfg.command_note)
 		return error_nomem(e);
 	for (const char *const *why = permissions_warnings(w->permissions); *why; why++)
 		log_warn("%s", *why);
@@ -307,17 +309,23 @@ static int make_model(struct world *w, struct error *e)
 	return w->model ? 0 : -1;
 }
 
-/* What a run with one tool at a time uses; fewer would show as failures that name anything but the cause. */
-#define MIN_DESCRIPTORS 16
+/* What a run whose tools go one by one uses, beside the standard streams and what it inherited. With fewer each call
+ * would fail; where calls overlap, or search, one may fail and says why. */
+#define MIN_DESCRIPTORS 13
 
 static int check_descriptors(struct error *e)
 {
 	struct rlimit files;
+	int unused = 0;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur >= MIN_DESCRIPTORS)
+	if (getrlimit(RLIMIT_NOFILE, &files))
 		return 0;
-	return error_set(e, ERR_SYS, "only %llu open files are allowed (ulimit -n), at least %d are needed",
-	                 (unsigned long long)files.rlim_cur, MIN_DESCRIPTORS);
+	for (int fd = STDERR_FILENO + 1; (rlim_t)fd < files.rlim_cur && unused < MIN_DESCRIPTORS; fd++)
+		unused += fcntl(fd, F_GETFD) < 0;
+	if (unused >= MIN_DESCRIPTORS)
+		return 0;
+	return error_set(e, ERR_SYS, "too few open files are allowed (ulimit -n is %llu): %d are left, %d are needed",
+	                 (unsigned long long)files.rlim_cur, unused, MIN_DESCRIPTORS);
 }
 
 int world_set_up(struct world *w, enum setup_step *step, struct error *e)

@@ -117,6 +117,7 @@ const char *const *world_own_files(struct world *w);
 
 /* ---- sandbox.c ---- */
 int world_open_sandbox(struct world *w, struct error *e); /* needs the workspace */
+const char *world_command_note(struct world *w);          /* for the model; in the arena, NULL: no memory */
 int world_confine(struct world *w, struct error *e);      /* this process: after this, nothing else can be set up */
 int world_judge_sandbox(const struct world *w, struct error *e); /* is it enough for the tools on offer? */
 

@@ -359,7 +359,10 @@ static void request_kid(struct supervisor *s, struct kid *k, const struct spawn 
 		kid_fail(k, ERR_LIMIT, "cannot start '%.200s': %d children are running, wait for one to end", k->name,
 		         s->max_children);
 	} else if (gather_fds(s, k, spec, fds)) {
-		kid_fail(k, ERR_SYS, "cannot set up the descriptors of '%.200s': %s", k->name, strerror(errno));
+		kid_fail(k, ERR_SYS, "cannot set up the descriptors of '%.200s': %s%s", k->name, strerror(errno),
+		         errno == EMFILE  ? " (ulimit -n)"
+		         : errno == EFBIG ? " (its input is larger than files may be: ulimit -f)"
+		                          : "");
 		close_fds(fds);
 	} else if (send_spawn(s, k, spec, call, fds)) {
 		if (errno == E2BIG)

@@ -130,9 +130,19 @@ static int place_tools(struct toolbox *t, struct error *e)
 	return 0;
 }
 
+/* What holds for commands in this run stands with the tool: a job may bring a system prompt of its own. */
+static void describe(const struct toolbox *t, const struct tool_row *row, struct buf *scratch, struct json_out *o)
+{
+	buf_clear(scratch);
+	buf_adds(scratch, row->description);
+	if (row == &tool_bash && t->cfg.command_note && *t->cfg.command_note)
+		buf_addf(scratch, " %s", t->cfg.command_note);
+	jo_kstr(o, "description", buf_str(scratch));
+}
+
 static int make_json(struct toolbox *t, struct error *e)
 {
-	struct buf b = BUF_INIT(TOOLS_JSON_MAX);
+	struct buf b = BUF_INIT(TOOLS_JSON_MAX), scratch = BUF_INIT(TOOLS_JSON_MAX);
 	struct json_out o;
 
 	if (!t->offered[0])
@@ -143,7 +153,7 @@ static int make_json(struct toolbox *t, struct error *e)
 		const struct tool_row *row = toolbox_row(t, t->offered[i]);
 		jo_object(&o);
 		jo_kstr(&o, "name", row->name);
-		jo_kstr(&o, "description", row->description);
+		describe(t, row, &scratch, &o);
 		jo_key(&o, "input_schema");
 		if (row->schema)
 			jo_raw(&o, row->schema, strlen(row->schema));
@@ -152,9 +162,10 @@ static int make_json(struct toolbox *t, struct error *e)
 		jo_end(&o);
 	}
 	jo_end(&o);
-	int rc = buf_check(&b, "the tools", e);
+	int rc = buf_check(&scratch, "the tools", e) || buf_check(&b, "the tools", e) ? -1 : 0;
 	t->json = rc == 0 ? buf_take(&b, NULL) : NULL;
 	buf_release(&b);
+	buf_release(&scratch);
 	return t->json ? 0 : rc < 0 ? rc : error_nomem(e);
 }
 

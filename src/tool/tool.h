@@ -34,10 +34,11 @@ struct toolbox_config {
 	        *skip_files; /* absolute paths of our own output files: searches leave them out; NULL terminated */
 	struct permissions *permissions; /* never NULL; learns the run directory when something is kept there */
 	bool offer_all;                  /* also tools that nothing can allow: the run ends with the first denial */
-	const char *no_edits; /* why tools that edit files are withheld; NULL = they are not */
-	const char *const *child_env; /* the whole environment of tools, "NAME=value", NULL terminated */
-	const char *const *named_env; /* further variables, for external tools whose env names them; NULL = none */
-	bool unconfined; /* the sandbox is off: tools may gain privileges that the user can gain */
+	const char *no_edits;            /* why tools that edit files are withheld; NULL = they are not */
+	const char *const *child_env;    /* the whole environment of tools, "NAME=value", NULL terminated */
+	const char *const *named_env;    /* further variables, for external tools whose env names them; NULL = none */
+	const char *command_note;        /* said to the model behind what Bash is; NULL = nothing */
+	bool unconfined;                 /* the sandbox is off: tools may gain privileges that the user can gain */
 	size_t max_spill;
 	struct run_dir *run_dir; /* for output that is too large; NULL = it is cut and not kept */
 	/* Masks known secrets in place before text enters history or a spill file. */
@@ -77,12 +78,12 @@ struct tool_result {
 	char *content_json; /* instead of text: "[...]" content blocks (an image), or NULL; owned */
 	char *structured;   /* tool_use_result of the event, a JSON object, or NULL; owned */
 	bool is_error;
-	bool ran;              /* a child was started for it */
-	bool invalid;          /* unknown tool or unusable input: counts for malformed_tool_use_exhausted */
-	bool denied;           /* permission; reason below */
-	const char *denied_reason;   /* "mode", "rule", "path", "safetyCheck" or "command"; static */
-	bool cancels_siblings; /* a Bash call that failed after it ran */
-	char *file;            /* path in the run directory that the text names (spilled output), or NULL; owned */
+	bool ran;                  /* a child was started for it */
+	bool invalid;              /* unknown tool or unusable input: counts for malformed_tool_use_exhausted */
+	bool denied;               /* permission; reason below */
+	const char *denied_reason; /* "mode", "rule", "path", "safetyCheck" or "command"; static */
+	bool cancels_siblings;     /* a Bash call that failed after it ran */
+	char *file;                /* path in the run directory that the text names (spilled output), or NULL; owned */
 };
 void tool_result_release(struct tool_result *r);
 

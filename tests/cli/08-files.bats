@@ -264,11 +264,16 @@ make_escape() {
 @test "a file size limit: old content or new, no temporary file, the run goes on" {
 	"$PY" -c "open('target.txt','w').write('first line\n' + 'old line\n' * 120000)"
 	cp target.txt "$T/orig"
-	serve "$(script "$(call Read '{"file_path":"target.txt","limit":5}')" "$(edit target.txt 'first line' 'other line')" "$(say end)")"
-	rc=0
-	(ulimit -f 256; exec timeout 30 "$QUERN" --base-url "$BASE" -p go --allowedTools Edit) </dev/null >"$T/out" 2>"$T/err" || rc=$?
+	local large
+	large=$(jq -cn '{file_path: "new.txt", content: ("x" * 900000)}')
+	printf '[%s,%s,%s,%s]' "$(call Read '{"file_path":"target.txt","limit":5}')" "$(edit target.txt 'first line' 'other line')" \
+		"{\"tool_use\":{\"name\":\"Write\",\"input\":$large}}" "$(say end)" >"$T/answers"
+	serve "$(cat "$T/answers")"
+	(ulimit -f 256; exec timeout 30 "$QUERN" --base-url "$BASE" -p go --allowedTools Edit,Write) </dev/null 2>"$T/err" | cat >"$T/out"
+	rc=${PIPESTATUS[0]}
 	exits 0
 	is "$(result_is_error 3)" true
+	has "$(result_text 4)" "larger than files may be: ulimit -f"
 	cmp target.txt "$T/orig"
 	is "$(ls -A)" target.txt
 }

@@ -130,6 +130,29 @@ sandbox() { ev "select(.subtype == \"init\").quern_sandbox | $1"; }
 	is "$(sandbox '.enforced | length')" 0
 }
 
+@test "the model is told once what commands cannot do, with the tool, whatever the system prompt" {
+	needs_kernel
+	# shellcheck disable=SC2016 # the model's words
+	local where="write only in $(pwd -P), $(cd "$HOME/plain" && pwd -P) and "'$TMPDIR'
+	serve "$(script "$(say end)")"
+	q -p go --allowedTools Bash,Edit,Write --add-dir "$HOME/plain" --system-prompt mine
+	exits 0
+	local text
+	text=$(jq -r '.tools[] | select(.name == "Bash").description' "$(request 1)")
+	has "$text" "$where, have no network, read no stored credentials"
+	[ "$(stat -c %s "$(request 1)")" -le 6144 ]
+	again
+	serve "$(script "$(say end)")"
+	q -p go --sandbox read-only --set sandbox.network=true --allowedTools Bash
+	text=$(jq -r '.tools[] | select(.name == "Bash").description' "$(request 1)")
+	# shellcheck disable=SC2016
+	has "$text" 'they write only in $TMPDIR, read no'
+	again
+	serve "$(script "$(say end)")"
+	q -p go --sandbox off --allowedTools Bash
+	lacks "$(cat "$(request 1)")" "sandbox"
+}
+
 @test "the init event says what is enforced" {
 	needs_kernel
 	works true

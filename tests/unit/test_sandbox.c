@@ -528,7 +528,7 @@ static void test_too_many(void **state)
 static void test_words(void **state)
 {
 	struct error e = ERROR_INIT;
-	struct buf text = BUF_INIT(65536);
+	struct buf text = BUF_INIT(65536), told = BUF_INIT(65536);
 	const char *words[SANDBOX_WORDS];
 
 	(void)state;
@@ -547,8 +547,15 @@ static void test_words(void **state)
 		sandbox_enforced(s, words);
 		assert_string_equal(words[0], abi == 1 ? "truncate" : "write");
 		sandbox_describe(s, &text);
+		sandbox_tell(s, &told);
 		sandbox_free(s);
 	}
+	/* What the oldest cannot enforce is not said of it. */
+	const char *oldest =
+	        "Commands run in a sandbox: they have no network, read no stored credentials, gain no rights";
+	assert_int_equal(strncmp(buf_str(&told), oldest, strlen(oldest)), 0);
+	assert_non_null(strstr(buf_str(&told), "they write only in /tmp/test-sandbox-"));
+	buf_release(&told);
 	assert_non_null(strstr(buf_str(&text), "# sandbox: workspace-write, network off, Landlock ABI 2\n"));
 	assert_non_null(strstr(buf_str(&text), "# sandbox: not enforced by this kernel: write\n"));
 	assert_non_null(strstr(buf_str(&text), "/home/.ssh"));
