@@ -1,9 +1,11 @@
 /*
  * --check: the job as understood, itself a job file, so that it can be kept, compared and run. Values that
- * may be secret are left out of it: of headers, and of variables whose names look like keys, the names alone.
+ * may be secret are left out of it: of headers, and of variables and members whose names look like keys, the names
+ * alone.
  */
 #include <string.h>
 
+#include "base/json.h"
 #include "base/json_out.h"
 #include "guard/secret.h"
 #include "job/job.h"
@@ -64,6 +66,63 @@ static void map_field(const struct job *job, const struct job_key *k, struct buf
 		map(k, job->env, job->nenv, out);
 	else
 		map(k, job->headers, job->nheaders, out);
+}
+
+/* Is it, or has it at any depth, a string under a name that looks like a key's? */
+static bool has_secret(const struct json *doc, int key, int value)
+{
+	bool members = json_type(doc, value) == JSON_OBJECT;
+	const char *name;
+	size_t n = 0;
+
+	if (key >= 0 && json_type(doc, value) == JSON_STRING && (name = json_raw(doc, key, &n)))
+		return secret_env_name(name, n);
+	for (int at = json_first(doc, value); at >= 0; at = json_next(doc, value, at))
+		if (members ? has_secret(doc, at, json_value_of(doc, at)) : has_secret(doc, key, at))
+			return true;
+	return false;
+}
+
+static void add_raw(const struct json *doc, int tok, struct buf *out)
+{
+	size_t n = 0;
+	const char *raw = json_raw(doc, tok, &n);
+
+	buf_add(out, raw, n);
+}
+
+/* An object without the members that may be secret. */
+static void object(const char *text, struct buf *out)
+{
+	struct json doc = JSON_INIT;
+	struct buf hidden = BUF_INIT(strlen(text) + 100);
+	bool first = true;
+
+	if (json_parse(&doc, text, strlen(text), JSON_BORROW, NULL)) { /* it was parsed before: no memory */
+		out->failed = ERR_NOMEM;
+		return;
+	}
+	buf_addc(out, '{');
+	for (int at = json_first(&doc, json_root(&doc)); at >= 0; at = json_next(&doc, json_root(&doc), at)) {
+		bool hide = has_secret(&doc, at, json_value_of(&doc, at));
+		struct buf *to = hide ? &hidden : out;
+		if (!hide && !first)
+			buf_adds(to, ", ");
+		if (hide)
+			buf_adds(to, to->len ? ", " : " # values not shown: ");
+		add_raw(&doc, at, to);
+		if (hide)
+			continue;
+		buf_adds(to, ": ");
+		add_raw(&doc, json_value_of(&doc, at), to);
+		first = false;
+	}
+	buf_addc(out, '}');
+	buf_add(out, buf_str(&hidden), hidden.len);
+	if (hidden.failed)
+		out->failed = hidden.failed;
+	buf_release(&hidden);
+	json_release(&doc);
 }
 
 static void tool_value(const struct job_tool *tool, const struct job_key *k, struct json_out *o)
@@ -162,7 +221,7 @@ static void value(const struct job *job, const struct job_key *k, struct buf *ou
 		map_field(job, k, out);
 		break;
 	case KEY_JSON:
-		buf_adds(out, text_of(job, k));
+		object(text_of(job, k), out);
 		break;
 	case KEY_TOOLS:
 		tools(job, out);

@@ -124,6 +124,23 @@ scan() { # everything the run left, plain and in base64
 	scan
 }
 
+@test "--check shows no value that may be secret, of headers, variables or extra fields" {
+	cat >job.yaml <<-END
+		version: 1
+		prompt: go
+		env: {MY_TOKEN: $canary, LANG: C}
+		model:
+		  headers: {X-Gate: $canary}
+		  extra: {api_token: $canary, auth: {keys: [{secret_key: [$canary]}]}, max_tokens_to_think: 5, metadata: {user_id: u}}
+	END
+	"$QUERN" --check job.yaml >"$T/out" 2>"$T/err"
+	rm job.yaml
+	scan
+	grep -qF 'env: {"LANG": "C"} # values not shown: "MY_TOKEN"' "$T/out"
+	grep -qF 'extra: {"max_tokens_to_think": 5, "metadata": {"user_id":"u"}} # values not shown: "api_token", "auth"' "$T/out"
+	"$QUERN" --check "$T/out" >"$T/again" # what is printed is a job
+}
+
 @test "a header's credential that the server quotes is masked" {
 	serve "$(jq -cn --arg c "$canary" '[{status: 400, error: {type: "invalid_request_error", message: "bad credential \($c)"}, repeat: true}]')"
 	q -p hi -v --verbose --set "model.headers={X-Gateway-Auth: Bearer $canary}"
