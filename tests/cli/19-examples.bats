@@ -62,6 +62,20 @@ example() { # example NAME [ARGUMENT]...
 	is "$(cat "$T/out")" "There are 41 brass hinges; 12 doors need 36, so they are enough."
 }
 
+@test "08: rules and the sandbox hold what they should, and let the rest through" {
+	"$QUERN" --check -p x | grep -q '^# sandbox: not enforced' && skip "this kernel cannot enforce the sandbox"
+	example 08-least-rights
+	is "$rc" 0
+	has "$(head -n 1 "$T/out")" "the sandbox lets nothing be written outside"
+	is "$(tail -n 3 "$T/out" | tr '\n' '|')" "denied: Bash make -s check|denied: Read .env|denied: Bash cat .env && git push origin main|"
+	# README shows a part of it
+	local line
+	while read -r line; do
+		line=$(sed 's/ *#.*//' <<<"$line")
+		grep -qF -- "$line" "$EX/08-least-rights/job.yaml" || { echo "README has: $line"; return 1; }
+	done < <(sed -n '/^    tools:/,/read_deny/p' "$QUERN_SRC/README.md")
+}
+
 @test "each example has its README, a run script and a tape that is checked whole" {
 	local d t
 	for d in "$EX"/*/; do
