@@ -19,6 +19,8 @@ const char *world_system_prompt(struct world *w)
 	if (!job->system) {
 		buf_adds(&b, built_in);
 		buf_addf(&b, "Working directory: %s\n", w->workspace);
+		for (const char *const *dir = w->add_dirs; dir && *dir; dir++)
+			buf_addf(&b, "Added directory: %s\n", *dir);
 	} else {
 		buf_adds(&b, job->system);
 	}

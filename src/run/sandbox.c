@@ -14,6 +14,17 @@ static enum sandbox_mode mode_of(const struct job *job)
 	return SANDBOX_OFF;
 }
 
+/* What the job asks for and its mode does not give: an option may have set another mode than it was written for. */
+static void tell_idle_keys(const struct job *job, enum sandbox_mode mode)
+{
+	const char *name = sandbox_mode_name(mode);
+
+	if (mode != SANDBOX_WORKSPACE_WRITE && job->sandbox_write && job->sandbox_write[0])
+		log_warn("sandbox.write does nothing: the sandbox is %s", name);
+	if (mode == SANDBOX_OFF && job->sandbox_read_deny && job->sandbox_read_deny[0])
+		log_warn("sandbox.read_deny hides nothing: the sandbox is %s", name);
+}
+
 int world_open_sandbox(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
@@ -28,6 +39,7 @@ int world_open_sandbox(struct world *w, struct error *e)
 
 	if (!cfg.roots)
 		return error_nomem(e);
+	tell_idle_keys(job, cfg.mode);
 	w->sandbox = sandbox_open(&cfg, e);
 	if (!w->sandbox)
 		return -1;

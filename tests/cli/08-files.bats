@@ -218,12 +218,13 @@ make_escape() {
 	is "$(result_is_error 5)" true
 }
 
-@test "--add-dir opens another directory" {
+@test "--add-dir opens another directory, which the model is told" {
 	mkdir ../more; echo extra >../more/e.txt
 	serve "$(script "$(read_ "$T/more/e.txt")" "$(say end)")"
 	q -p go --add-dir ../more
 	exits 0
 	has "$(result_text 2)" extra
+	has "$(jq -r '.system[0].text' "$(request 1)")" "Added directory: $(cd ../more && pwd -P)"
 }
 
 @test "a FIFO and a device never block" {

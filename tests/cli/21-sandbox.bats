@@ -123,6 +123,16 @@ sandbox() { ev "select(.subtype == \"init\").quern_sandbox | $1"; }
 	err_has "the sandbox is read-only"
 }
 
+@test "keys that the mode leaves without effect are said" {
+	"$QUERN" --check -p x --sandbox read-only --set "sandbox.write=[$T/other]" 2>"$T/err" >"$T/out"
+	err_has "sandbox.write does nothing: the sandbox is read-only"
+	"$QUERN" --check -p x --sandbox off --set "sandbox.write=[$T/other]" --set "sandbox.read_deny=[~/.ssh]" 2>"$T/err" >"$T/out"
+	err_has "sandbox.write does nothing: the sandbox is off"
+	err_has "sandbox.read_deny hides nothing: the sandbox is off"
+	"$QUERN" --check -p x --set "sandbox.write=[$T/other]" 2>"$T/err" >"$T/out"
+	err_lacks "does nothing"
+}
+
 @test "off: everything, and it is said" {
 	OPTIONS=(--sandbox off)
 	works "cat $HOME/.ssh/id && echo x >$T/other/new" secret
