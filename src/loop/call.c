@@ -149,6 +149,8 @@ static bool attempt_wait(struct loop *l, struct attempt *at)
 		bool full = d->output_full(d->ctx);
 		bool may_start = calls_may_start(l);
 		if (!loop_wait(l, may_start ? 0 : watchdog_deadline(&dog), &ev) || l->nomem || l->broken) {
+			if (ev.kind == LOOP_EV_TOOL)
+				calls_take(l, &ev); /* its end comes only once */
 			d->model_cancel(d->ctx);
 			return false;
 		}
@@ -293,10 +295,17 @@ static void keep_or_withdraw(struct loop *l)
 /* The stream broke after a call had started that would do its work twice if the request were repeated. */
 static enum call_result keep_broken(struct loop *l, const struct attempt *at)
 {
+	struct retry_count spent = { .retries = l->cfg->retry.max_retries, .dead_reused = true };
+	struct retry_decision last;
+
 	if (reply_is_refusal(&l->reply))
 		return CALL_ACCEPTED; /* as far as it came it is a refusal */
 	loop_notice(l, "stream_salvaged", "%s; what was complete of the answer is kept, as a call of it had started",
 	            at->end.message ? at->end.message : "the stream broke");
+	if (l->state.salvages + 1 >= MAX_SALVAGES) { /* the run ends by it */
+		last = retry_decide(&l->cfg->retry, &spent, &at->end, at->timeout, 0, 0);
+		note_failure(l, at, &last, FAULT_NONE, l->state.salvages + 1);
+	}
 	return CALL_BROKEN;
 }
 

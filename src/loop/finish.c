@@ -154,12 +154,11 @@ static void emit_result(struct loop *l, struct loop_outcome *out)
 	struct model_usage model = { c->model, a->paid, a->cost_unknown ? -1 : a->cost_nano_usd, c->row->window,
 		                     c->row->max_output };
 	struct denial *denials = calloc(l->ndenied + 1, sizeof *denials);
+	size_t ndenials = denials ? l->ndenied : 0;
 	struct event ev = { .kind = EVENT_RESULT };
 	bool answered = out->reason == TERM_COMPLETED || out->reason == TERM_MAX_OUTPUT;
 
-	if (!denials)
-		l->ndenied = 0;
-	for (size_t i = 0; i < l->ndenied; i++)
+	for (size_t i = 0; i < ndenials; i++)
 		denials[i] = (struct denial){ l->denied[i]->name, l->denied[i]->id, l->denied[i]->input };
 	ev.u.result = (struct event_result){
 		.reason = out->reason,
@@ -179,7 +178,7 @@ static void emit_result(struct loop *l, struct loop_outcome *out)
 		.models = &model,
 		.nmodels = a->requests ? 1 : 0,
 		.denials = denials,
-		.ndenials = l->ndenied,
+		.ndenials = ndenials,
 		.transitions = l->transitions,
 		.limits = limits,
 		.nlimits = fill_limits(l, limits),

@@ -21,6 +21,16 @@ static void advance(struct loop *l, const struct verdict *v)
 	loop_emit(l, &ev);
 }
 
+/* A server that breaks every answer would be asked, and its calls run, until the last turn is spent. */
+static struct verdict salvage(struct loop *l)
+{
+	struct verdict v = loop_salvage(l);
+
+	if (v.cont && ++v.next.salvages >= MAX_SALVAGES)
+		return loop_recover_error(l);
+	return v;
+}
+
 /* One iteration: call the model, then run tools, recover or decide. */
 static struct verdict step(struct loop *l)
 {
@@ -30,9 +40,10 @@ static struct verdict step(struct loop *l)
 	case CALL_ACCEPTED:
 		free(l->failure.text); /* what was recovered is not to be shown */
 		l->failure = (struct call_failure){ .retry_after_ms = -1 };
+		l->state.salvages = 0;
 		return loop_decide(l);
 	case CALL_BROKEN:
-		return loop_salvage(l);
+		return salvage(l);
 	case CALL_FAILED:
 		return loop_recover_error(l);
 	case CALL_STOPPED:

@@ -14,6 +14,7 @@ struct loop_state {
 	int max_output_recovery_count;   /* 0..3; next_turn resets it */
 	int64_t max_output_override;     /* set by escalation, stays for the run; 0 = none */
 	int pauses;                      /* pause_turn in a row */
+	int salvages;                    /* broken answers kept in a row */
 	int malformed;                   /* answers in a row with nothing but unusable calls */
 	bool nudged;                     /* the empty answer's nudge is given; next_turn resets it */
 	bool same_turn;                  /* the next request belongs to the turn that it continues */
@@ -46,6 +47,9 @@ struct reply {
 	struct usage usage;
 	char *stop_reason, *stop_sequence, *stop_details; /* owned or NULL */
 };
+
+/* That many attempts with content are paid for in a row, whether they are repeated or salvaged. */
+#define MAX_SALVAGES 3
 
 /* How a model call ended for the loop. CALL_BROKEN: its stream broke, and what it has begun cannot be begun again. */
 enum call_result { CALL_ACCEPTED, CALL_BROKEN, CALL_FAILED, CALL_STOPPED };

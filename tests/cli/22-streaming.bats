@@ -108,6 +108,21 @@ gist() {
 	is "$(jq '[.messages[-1].content[] | select(.type=="tool_result")] | length' "$(request 2)")" 2
 }
 
+@test "the third answer in a row that breaks after a command had started ends the run" {
+	local n answers=()
+	for n in 1 2 3; do
+		answers+=("$(answer '{"stop_after":5,"no_end":true,"then":"close","hold":[[5,"work/ran'$n'"]]}' \
+			"$(bash_call "echo again >>ran; touch ran$n")" "$(say "lost words")")")
+	done
+	serve "$(script "${answers[@]}")"
+	q -p go --allowedTools Bash
+	exits 75 model_error
+	is "$(transitions)" "salvaged_stream salvaged_stream"
+	is "$(requests)" 3
+	is "$(lines_of ran)" 3
+	is "$(ev 'select(.type=="user") | .message.content[].type' | wc -l)" 3
+}
+
 @test "silence after a command had started is salvaged too" {
 	serve "$(script "$(answer '{"stop_after":5,"no_end":true,"then":"hang","hold":[[5,"work/ran"]]}' \
 		"$(bash_call 'echo once >>ran')" "$(say "lost words")")" "$(say end)")"

@@ -35,7 +35,9 @@ struct sim {
 	int64_t second_signal_at;
 	int64_t stdout_gone_at;
 	int64_t full_from, full_until;   /* stdout's reader is slow meanwhile: no call may start */
+	void (*stand_before)(struct loop_deps *deps); /* puts functions of its own before the simulator's; or NULL */
 	bool calm;                       /* of random answers: no stream breaks, nothing is declined */
+	bool starved;                    /* the loop got no memory: what it could not tell is not held against it */
 	/* seen */
 	struct loop_outcome out;
 	char trace[8192];                /* names of the transitions, blank separated, and the terminal last */

@@ -1,0 +1,222 @@
+/*
+ * The loop and its executor out of memory: each conversation is played again and again, with the first, second, third
+ * ... allocation of the loop failing, until none fails. Each time the run must come to its end, with every invariant
+ * that the simulator checks, and (sanitizer) nothing lost. The simulator's own allocations are let through: they are
+ * the world.
+ */
+#include "test.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+
+#define LENGTH(a) (sizeof(a) / sizeof *(a))
+
+static bool counting; /* the loop runs, not the simulator */
+static long left;     /* allocations until one fails, negative: none does */
+static bool failed;
+
+static bool fails(void)
+{
+	if (!counting || left < 0 || left-- > 0)
+		return false;
+	failed = true;
+	return true;
+}
+
+void *__real_malloc(size_t n);
+void *__wrap_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_realloc(void *p, size_t n);
+char *__real_strdup(const char *s);
+char *__wrap_strdup(const char *s);
+char *__real_strndup(const char *s, size_t n);
+char *__wrap_strndup(const char *s, size_t n);
+
+void *__wrap_malloc(size_t n)
+{
+	return fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails() ? NULL : __real_calloc(n, size);
+}
+
+/* Giving back what is not needed is no allocation: that it fails is nothing to see. */
+void *__wrap_realloc(void *p, size_t n)
+{
+	if (p && n <= malloc_usable_size(p))
+		return __real_realloc(p, n);
+	return fails() ? NULL : __real_realloc(p, n);
+}
+
+char *__wrap_strdup(const char *s)
+{
+	return fails() ? NULL : __real_strdup(s);
+}
+
+char *__wrap_strndup(const char *s, size_t n)
+{
+	return fails() ? NULL : __real_strndup(s, n);
+}
+
+/* ---- the simulator's functions, with the count stopped ---- */
+
+static struct loop_deps sim;
+
+static int model_start(void *ctx, const struct model_request *req, struct error *e)
+{
+	counting = false;
+	int rc = sim.model_start(ctx, req, e);
+	counting = true;
+	return rc;
+}
+
+static void model_cancel(void *ctx)
+{
+	counting = false;
+	sim.model_cancel(ctx);
+	counting = true;
+}
+
+static int tool_start(void *ctx, const struct block *use, struct tool_result *now, struct error *e)
+{
+	counting = false;
+	int rc = sim.tool_start(ctx, use, now, e);
+	counting = true;
+	return rc;
+}
+
+static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
+{
+	counting = false;
+	sim.tool_cancel(ctx, tool_use_id, grace_ms);
+	counting = true;
+}
+
+static int emit(void *ctx, struct event *ev, struct error *e)
+{
+	counting = false;
+	((struct sim *)ctx)->starved = failed;
+	int rc = sim.emit(ctx, ev, e);
+	counting = true;
+	return rc;
+}
+
+static int next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e)
+{
+	counting = false;
+	int rc = sim.next_event(ctx, deadline, ev, e);
+	counting = true;
+	return rc;
+}
+
+static void stand_before(struct loop_deps *deps)
+{
+	sim = *deps;
+	deps->model_start = model_start;
+	deps->model_cancel = model_cancel;
+	deps->tool_start = tool_start;
+	deps->tool_cancel = tool_cancel;
+	deps->emit = emit;
+	deps->next_event = next_event;
+}
+
+/* ---- the conversations ---- */
+
+#define S(...)                                                                                                         \
+	(const char *const[])                                                                                          \
+	{                                                                                                              \
+		__VA_ARGS__, NULL                                                                                      \
+	}
+
+/* So many allocations each of them takes at least, or nothing was tested. */
+#define LEAST 5
+
+struct talk {
+	const char *name;
+	const char *const *script;
+	int64_t signal_at, max_tool_calls;
+	bool batch;
+};
+
+static const struct talk talks[] = {
+	{ "text", S("thinking hm | text hello") },
+	{ "calls",
+	  S("text x | use SafeA t1 | use SafeB t2 | use UnsafeA t3", "use SafeA t1 | use UnsafeA t1", "text done") },
+	{ "calls in batches", S("use SafeA t1 | use SafeB t2 | use UnsafeA t3 | text x", "text done"), .batch = true },
+	{ "many calls", S("use SafeA a | use SafeA b | use SafeA c | use SafeA d | use SafeA e | use SafeA f | use "
+	                  "SafeA g | use SafeA h | "
+	                  "use SafeA i | use UnsafeA j") },
+	{ "calls that cannot run",
+	  S("use Unknown u | use Deny d | bad SafeA b {x | use Fail f | use UnsafeA t1", "text done") },
+	{ "calls over the limit", S("use SafeA t1 | use UnsafeA t2 | text x"), .max_tool_calls = 1 },
+	{ "a broken answer", S("use SafeA t1 | text x | text y | cut", "text done") },
+	{ "a salvaged answer", S("use UnsafeA t1 {\"ms\":500} | unsigned u | use SafeA t2 | open | cut", "text done") },
+	{ "answers that break for good", S("use UnsafeA t1 | text x | cut", "use UnsafeA t2 | text x | cut",
+	                                   "use UnsafeA t3 | text x | stream overloaded_error Overloaded") },
+	{ "a declined answer", S("use UnsafeA t1 {\"ms\":5000} | text x | stop refusal") },
+	{ "a cut answer", S("text x | stop max_tokens", "text y | stop max_tokens", "text done") },
+	{ "a cut answer with calls", S("use UnsafeA t1 | text x | use UnsafeB t2 | stop max_tokens", "text done") },
+	{ "a paused turn", S("text x | stop pause_turn", "text done") },
+	{ "an empty answer", S("text  ", "text done") },
+	{ "a failure and its retry", S("http 529 overloaded_error Overloaded | retry-after 10", "text done") },
+	{ "a failure for good", S("http 400 invalid_request_error bad") },
+	{ "a repaired request",
+	  S("http 400 invalid_request_error max_tokens: 64000 > 8192, which is the maximum", "text done") },
+	{ "a signal while it streams", S("use UnsafeA t1 {\"ms\":9000} | use SafeA t2 | after 9000 | text x"),
+	  .signal_at = 1500 },
+	{ "a signal while reads run", S("use SafeA t1 {\"ms\":9000} | use UnsafeA t2 | after 9000 | text x"),
+	  .signal_at = 1500 },
+	{ "a signal while calls run", S("text x | use Slow t1 | use SafeA t2"), .signal_at = 5000 },
+};
+
+static void play(struct sim *s, const struct talk *t, long n)
+{
+	sim_init(s, t->script);
+	s->stand_before = stand_before;
+	s->signal_at = t->signal_at;
+	s->cfg.max_tool_calls = t->max_tool_calls;
+	s->cfg.calls_wait = t->batch;
+	left = n;
+	failed = false;
+	sim_run(s, "task");
+	counting = false;
+}
+
+static void run_talk(void **state)
+{
+	const struct talk *t = *state;
+	static struct sim whole, s;
+	long n = 0;
+
+	play(&whole, t, -1);
+	assert_string_equal(whole.problem, "");
+	do {
+		play(&s, t, n++);
+		if (*s.problem)
+			print_message("allocation %ld: %s\n%s\n", n, s.problem, s.trace);
+		assert_string_equal(s.problem, "");
+		if (s.out.reason != TERM_INTERNAL_ERROR)
+			assert_string_equal(s.trace, whole.trace);
+		else
+			assert_true(failed);
+		sim_release(&s);
+	} while (failed);
+	assert_true(n > LEAST);
+	sim_release(&whole);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[LENGTH(talks)];
+
+	for (size_t i = 0; i < LENGTH(talks); i++)
+		tests[i] = (struct CMUnitTest){ talks[i].name, run_talk, NULL, NULL, (void *)(uintptr_t)&talks[i] };
+	return _cmocka_run_group_tests("loop_nomem", tests, LENGTH(talks), NULL, NULL);
+}
