@@ -77,10 +77,10 @@ struct job {
 	struct job_tool *external;
 	size_t nexternal;
 	const char *const *env_keep;
-	const char *permission_mode; /* a name that permission_mode_find knows */
-	const char *on_denied;       /* "continue" or "fail" */
+	const char *permission_mode;                         /* a name that permission_mode_find knows */
+	const char *on_denied;                               /* "continue" or "fail" */
 	const char *const *allow, *const *ask, *const *deny; /* rules as written, well formed */
-	const char *sandbox_mode; /* "workspace-write", "read-only", "off" */
+	const char *sandbox_mode;                            /* "workspace-write", "read-only", "off" */
 	bool sandbox_network, sandbox_best_effort;
 	const char *const *sandbox_write, *const *sandbox_read_deny;
 

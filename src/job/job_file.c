@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 #include "base/io.h"
-#include "base/utf8.h"
 #include "base/suggest.h"
+#include "base/utf8.h"
 
 #define PATH_TEXT 160
 

@@ -39,7 +39,7 @@ struct world {
 	const char *workspace;       /* absolute, real */
 	const char *const *add_dirs; /* likewise */
 	struct permissions *permissions;
-	const char *const *spelled;  /* the absolute names that the user gave the workspace and each of add_dirs */
+	const char *const *spelled; /* the absolute names that the user gave the workspace and each of add_dirs */
 	struct sandbox *sandbox;
 	const char *enforced[SANDBOX_WORDS], *missing[SANDBOX_WORDS]; /* of the sandbox */
 	bool confined;                                                /* so are we */
@@ -81,7 +81,7 @@ enum setup_step {
 int world_set_up(struct world *w, enum setup_step *step, struct error *e);
 int world_check_bypass(const struct world *w, struct error *e);   /* needs the sandbox */
 int world_check_settings(const struct world *w, struct error *e); /* what can be refused without reading anything */
-int world_permissions(struct world *w, struct error *e);                  /* needs the workspace */
+int world_permissions(struct world *w, struct error *e);          /* needs the workspace */
 void world_fill_recorder(struct world *w, struct recorder_config *cfg);
 
 /* ---- queue.c ---- */

@@ -2,9 +2,9 @@
  */
 #include "tool_world.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -5,9 +5,9 @@
 
 #include "base/io.h"
 #include "base/json.h"
+#include "base/suggest.h"
 #include "job/docs.h"
 #include "job/schema.h"
-#include "base/suggest.h"
 #include "job/value.h"
 #include "record/reason.h"
 
