@@ -22,6 +22,8 @@ struct sandbox {
 	bool passed_over; /* a place stays readable that should not be */
 	int abi;
 	bool filters;
+	int scope;   /* a ruleset that keeps signals inside, -1 = none (yet) */
+	bool shared; /* we are inside it ourselves, and so is every child */
 	struct places writable, readable, hidden;
 	size_t nnamed;              /* writable places that the job named; those behind them were added */
 	struct profile profiles[2]; /* without the network, with it */
@@ -39,7 +41,7 @@ struct sandbox *sandbox_open(const struct sandbox_config *cfg, struct error *e)
 	}
 	s->mode = cfg->mode;
 	s->network = cfg->network;
-	s->profiles[0].ruleset = s->profiles[1].ruleset = -1;
+	s->profiles[0].ruleset = s->profiles[1].ruleset = s->scope = -1;
 	if (s->mode == SANDBOX_OFF)
 		return s;
 	s->abi = landlock_abi();
@@ -63,6 +65,8 @@ void sandbox_free(struct sandbox *s)
 			close(s->profiles[i].ruleset);
 		filter_release(&s->profiles[i].filter);
 	}
+	if (s->scope >= 0)
+		close(s->scope);
 	places_release(&s->writable);
 	places_release(&s->readable);
 	places_release(&s->hidden);
@@ -277,7 +281,7 @@ static int make_ruleset(const struct sandbox *s, bool network)
 {
 	struct ruleset r;
 
-	if (ruleset_open(&r, s->abi, ACCESS_READ | ACCESS_CHANGE | ACCESS_DEVICES | ACCESS_IOCTL_DEV, !network, true))
+	if (ruleset_open(&r, s->abi, ACCESS_READ | ACCESS_CHANGE | ACCESS_DEVICES | ACCESS_IOCTL_DEV, !network, false))
 		return -1;
 	if (fill_ruleset(s, &r) == 0)
 		return r.fd;
@@ -285,6 +289,20 @@ static int make_ruleset(const struct sandbox *s, bool network)
 	close(r.fd);
 	errno = saved;
 	return -1;
+}
+
+/* Signals and abstract sockets, apart from the files: see sandbox_share. A domain that does not handle moving between
+ * directories forbids it, so it is handled and given everywhere. */
+static int make_scope(struct sandbox *s)
+{
+	struct ruleset r;
+
+	if (s->abi < ABI_SCOPES || s->scope >= 0)
+		return 0;
+	if (ruleset_open(&r, s->abi, LANDLOCK_ACCESS_FS_REFER, false, true))
+		return -1;
+	s->scope = r.fd; /* closed with the sandbox */
+	return ruleset_grant_path(&r, "/", LANDLOCK_ACCESS_FS_REFER);
 }
 
 int sandbox_prepare(struct sandbox *s, bool network, const struct sandbox_shield *shield)
@@ -301,7 +319,19 @@ int sandbox_prepare(struct sandbox *s, bool network, const struct sandbox_shield
 		return -1;
 	if (s->abi >= 1 && (p->ruleset = make_ruleset(s, o.network)) < 0)
 		return -1;
+	if (make_scope(s))
+		return -1;
 	p->made = true;
+	return 0;
+}
+
+int sandbox_share(struct sandbox *s)
+{
+	if (s->shared || s->scope < 0)
+		return 0;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || ruleset_enter(s->scope))
+		return -1;
+	s->shared = true;
 	return 0;
 }
 
@@ -316,6 +346,8 @@ int sandbox_enter(const struct sandbox *s, bool network)
 		return -1;
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -1;
+	if (s->scope >= 0 && !s->shared && ruleset_enter(s->scope))
 		return -1;
 	if (p->ruleset >= 0 && ruleset_enter(p->ruleset))
 		return -1;

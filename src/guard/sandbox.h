@@ -8,7 +8,7 @@
  * the internet families alone, since services behind local sockets would act outside for whoever asks.
  *
  * Life cycle: sandbox_open (looks at the kernel and the places) -> in the process that starts children:
- * sandbox_prepare -> in each child: sandbox_enter; in the end sandbox_free.
+ * sandbox_prepare [-> sandbox_share] -> in each child: sandbox_enter; in the end sandbox_free.
  */
 #ifndef QUERN_GUARD_SANDBOX_H
 #define QUERN_GUARD_SANDBOX_H
@@ -72,6 +72,12 @@ struct sandbox_shield {
 /* Makes what sandbox_enter needs, once, in the process that starts the children; its descriptors are close-on-exec.
  * -1 with errno. */
 int sandbox_prepare(struct sandbox *s, bool network, const struct sandbox_shield *shield);
+/* In the same process, prepared and without a child: confines its signals, and by inheritance those of all children to
+ * come, to itself and them. They can then signal each other, as a command does that ends a server which an earlier one
+ * began; without it each could signal only what it started itself. Nothing where the kernel has no such limit (before
+ * Landlock ABI 6: what the filter shields is safe all the same). New privileges are over for this process. -1 with
+ * errno. */
+int sandbox_share(struct sandbox *s);
 /* In the child: puts it on, for good. Async-signal-safe, changes nothing in memory. -1 with errno. */
 int sandbox_enter(const struct sandbox *s, bool network);
 

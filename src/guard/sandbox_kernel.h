@@ -18,6 +18,7 @@
 #define SCOPE_SIGNAL     UINT64_C(2)
 #define ABI_NEEDED       2 /* with less, nothing can be moved between directories */
 #define ABI_TRUNCATE     3
+#define ABI_SCOPES       6
 
 #define ACCESS_READ (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 #define ACCESS_CHANGE                                                                                                  \

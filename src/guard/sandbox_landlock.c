@@ -51,7 +51,7 @@ int ruleset_open(struct ruleset *r, int abi, uint64_t rights, bool deny_net, boo
 		attr.handled_access_net = deny_net ? ACCESS_NET_TCP : 0;
 		size = offsetof(struct ruleset_attr, scoped);
 	}
-	if (abi >= 6) {
+	if (abi >= ABI_SCOPES) {
 		attr.scoped = scoped ? SCOPE_ABSTRACT | SCOPE_SIGNAL : 0;
 		size = sizeof attr;
 	}

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -59,6 +60,9 @@
 #ifndef SYS_quotactl_fd
 #define SYS_quotactl_fd 443
 #endif
+#ifndef SYS_open_tree_attr
+#define SYS_open_tree_attr 467
+#endif
 
 /* Who a row is for. */
 enum {
@@ -93,9 +97,14 @@ struct deny {
 };
 
 static const uint32_t internet[] = { 3, AF_INET, AF_INET6, AF_NETLINK }; /* the last one to ask for addresses */
+static const uint32_t local_family[] = { 1, AF_UNIX };
 static const uint32_t own_process[] = { 1, 0 };
+static const uint32_t one_process[] = { 1, PRIO_PROCESS };
+static const uint32_t one_process_io[] = { 1, 1 }; /* IOPRIO_WHO_PROCESS: no header of libc's has it */
 /* As it is, ask, and without address randomisation (debuggers). */
 static const uint32_t personalities[] = { 3, 0, 0xffffffff, 0x0040000 };
+
+#define SOCKET_TYPE 15 /* SOCK_TYPE_MASK of the kernel: the rest of the argument are flags */
 
 #define NAMESPACES                                                                                                     \
 	((uint32_t)(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |       \
@@ -115,10 +124,11 @@ static const uint32_t personalities[] = { 3, 0, 0xffffffff, 0x0040000 };
 	{                                                                                                              \
 		.nr = SYS_##call, .who = (for_whom), .error = (with), __VA_ARGS__                                      \
 	}
-#define SHIELD(call)                                                                                                   \
+#define SHIELD_ARG(call, n)                                                                                            \
 	{                                                                                                              \
-		.nr = SYS_##call, .who = TOOL, .error = EPERM, .test = SHIELDED, .arg = 0                              \
+		.nr = SYS_##call, .who = TOOL, .error = EPERM, .test = SHIELDED, .arg = (n)                            \
 	}
+#define SHIELD(call) SHIELD_ARG(call, 0)
 
 static const struct deny policy[] = {
 	/* the network */
@@ -127,6 +137,11 @@ static const struct deny policy[] = {
 #ifdef SYS_socketcall
 	REFUSE(socketcall, NO_NET, EPERM), /* what it does lies in memory */
 #endif
+
+	/* a pair's datagram half could still send to any local socket that has a name; a stream is bound to its peer */
+	REFUSE_IF(socketpair, TOOL, EPERM, .test = OTHER, .arg = 0, .list = local_family),
+	REFUSE_IF(socketpair, TOOL, EPERM, .test = MASK, .arg = 1, .value = SOCK_DGRAM, .mask = SOCKET_TYPE),
+	REFUSE_IF(socketpair, TOOL, EPERM, .test = MASK, .arg = 1, .value = SOCK_RAW, .mask = SOCKET_TYPE),
 
 	/* another way to make calls */
 	REFUSE(io_uring_setup, ALL, ENOSYS),
@@ -143,6 +158,20 @@ static const struct deny policy[] = {
 	REFUSE(pidfd_send_signal, TOOL, ENOSYS), /* takes a directory of /proc as well */
 	REFUSE(pidfd_getfd, ALL, EPERM),
 	REFUSE_IF(prlimit64, TOOL, EPERM, .test = OTHER, .arg = 0, .list = own_process),
+
+	/* nor slowed down: rank, processors, memory */
+	REFUSE_IF(setpriority, TOOL, EPERM, .test = OTHER, .arg = 0, .list = one_process),
+	SHIELD_ARG(setpriority, 1),
+	REFUSE_IF(ioprio_set, TOOL, EPERM, .test = OTHER, .arg = 0, .list = one_process_io),
+	SHIELD_ARG(ioprio_set, 1),
+	SHIELD(sched_setscheduler),
+	SHIELD(sched_setparam),
+	SHIELD(sched_setattr),
+	SHIELD(sched_setaffinity),
+	SHIELD(migrate_pages),
+	SHIELD(move_pages),
+
+	/* nor by way of a descriptor's owner */
 	REFUSE_IF(fcntl, TOOL, EPERM, .test = SHIELDED, .arg = 2, .if_first = true, .first = F_SETOWN),
 	REFUSE_IF(fcntl, TOOL, EPERM, .test = EQUAL, .arg = 1, .value = F_SETOWN_EX), /* whom lies in memory */
 	REFUSE_IF(fcntl, TOOL, EPERM, .test = EQUAL, .arg = 1, .value = F_SETSIG),
@@ -176,6 +205,7 @@ static const struct deny policy[] = {
 #endif
 	REFUSE(pivot_root, ALL, EPERM),
 	REFUSE(open_tree, ALL, EPERM),
+	REFUSE(open_tree_attr, ALL, EPERM),
 	REFUSE(move_mount, ALL, EPERM),
 	REFUSE(fsopen, ALL, EPERM),
 	REFUSE(fsconfig, ALL, EPERM),

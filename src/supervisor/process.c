@@ -443,12 +443,13 @@ static int run_child(void *args)
 
 /* A call works in a copy of our memory. What becomes another program at once borrows it until then, as posix_spawn
  * does: making the copy, and taking it apart again, would be half of what we add to the price of a child. We stand
- * still that long; it writes to nothing of ours but its stack, errno and its plan. */
-static pid_t new_process(const struct child_plan *plan, const struct child_rules *rules, bool follow)
+ * still that long, which nobody may draw out: only if no other process of the run is there that could stop it (STOP
+ * cannot be blocked). It writes to nothing of ours but its stack, errno and its plan. */
+static pid_t new_process(const struct child_plan *plan, const struct child_rules *rules, bool follow, bool borrow)
 {
 	struct child_args args = { plan, rules };
 	_Alignas(max_align_t) char stack[CHILD_STACK];
-	int flags = SIGCHLD | (MAY_BORROW ? CLONE_VM | CLONE_VFORK : 0) | (follow ? CLONE_FS : 0);
+	int flags = SIGCHLD | (MAY_BORROW && borrow ? CLONE_VM | CLONE_VFORK : 0) | (follow ? CLONE_FS : 0);
 
 	if (!plan->call && flags != SIGCHLD)
 		return clone(run_child, stack + sizeof stack, flags, &args);
@@ -466,7 +467,7 @@ static pid_t fork_child(struct process *p, const struct child_plan *plan, bool f
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	set_oom_score(&p->oom, OOM_SCORE);
-	pid_t pid = new_process(plan, &p->rules, follow);
+	pid_t pid = new_process(plan, &p->rules, follow, p->empty);
 	int saved = errno;
 	set_oom_score(&p->oom, p->oom.own);
 	sigprocmask(SIG_SETMASK, &old, NULL);
@@ -515,7 +516,10 @@ static enum child_step set_sandbox(struct process *p, struct spawn_request *q)
 		return CHILD_STARTED;
 	q->plan.sandbox = p->cfg->sandbox;
 	q->plan.network = q->head.confine == CONFINE_TOOL_NET;
-	return sandbox_prepare(p->cfg->sandbox, q->plan.network, &p->shield) ? CHILD_SANDBOX : CHILD_STARTED;
+	if (sandbox_prepare(p->cfg->sandbox, q->plan.network, &p->shield))
+		return CHILD_SANDBOX;
+	/* A child from before could not be signalled any more, not even by us. */
+	return p->empty && sandbox_share(p->cfg->sandbox) ? CHILD_SANDBOX : CHILD_STARTED;
 }
 
 static void on_spawn(struct process *p, const struct frame *f)

@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *v(const char *name, const char *rest)
@@ -78,6 +80,28 @@ static int link_out(void)
 	return opens("mine", O_WRONLY | O_CREAT) ? 0 : link("mine", v("O", "/mine"));
 }
 
+static int exchange(void)
+{
+	if (opens("mine", O_WRONLY | O_CREAT))
+		return 0;
+	return (int)syscall(SYS_renameat2, AT_FDCWD, "mine", AT_FDCWD, v("O", "/file"), 2 /* RENAME_EXCHANGE */);
+}
+
+static int nameless_out(void)
+{
+	char path[64];
+	int fd = open(".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return fd < 0 ? 0 : linkat(AT_FDCWD, path, AT_FDCWD, v("O", "/nameless"), AT_SYMLINK_FOLLOW);
+}
+
+static int directory_out(void)
+{
+	mkdir("dir", 0700); /* there from the round before */
+	return rename("dir", v("O", "/dir"));
+}
+
 TRY(make_device, mknod("device", S_IFCHR | 0600, 0x103))
 
 static int proc_root(void)
@@ -115,6 +139,12 @@ TRY(supervisor_memory, proc_of("SUPERVISOR", "mem", O_RDWR))
 TRY(loop_root, proc_of("LOOP", "root/etc/passwd", O_RDONLY))
 TRY(oom_of_loop, proc_of("LOOP", "oom_score_adj", O_WRONLY))
 
+TRY(neighbour_environ, proc_of("NEIGHBOUR", "environ", O_RDONLY))
+TRY(neighbour_memory, proc_of("NEIGHBOUR", "mem", O_RDWR))
+TRY(neighbour_root, proc_of("NEIGHBOUR", "root/etc/passwd", O_RDONLY))
+TRY(neighbour_fd, proc_of("NEIGHBOUR", "fd/0", O_RDONLY))
+TRY(trace_neighbour, (int)ptrace(PTRACE_SEIZE, number("NEIGHBOUR"), 0, 0))
+
 TRY(hidden_file, opens(v("HOME", "/.ssh/id"), O_RDONLY))
 TRY(hidden_name, opens(v("HOME", "/.netrc"), O_RDONLY))
 TRY(hidden_by_link, opens(v("HOME", "/alias/id"), O_RDONLY))
@@ -135,6 +165,21 @@ TRY(local, socket_of(AF_UNIX, SOCK_STREAM))
 TRY(netlink, socket_of(AF_NETLINK, SOCK_RAW))
 TRY(packet, socket_of(AF_PACKET, SOCK_RAW))
 TRY(vsock, socket_of(AF_VSOCK, SOCK_STREAM))
+
+/* Half of a pair of datagram sockets can send to whatever has a name. */
+static int pair_sends(int type)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int pair[2];
+
+	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair))
+		return -1;
+	snprintf(to.sun_path, sizeof to.sun_path, "%s", v("O", "/log"));
+	return sendto(pair[0], "x", 1, 0, (const struct sockaddr *)&to, sizeof to) < 0 ? -1 : 0;
+}
+TRY(pair_of_datagrams, pair_sends(SOCK_DGRAM))
+TRY(pair_of_raw, pair_sends(SOCK_RAW))
+TRY(pair_elsewhere, socketpair(AF_TIPC, SOCK_STREAM, 0, (int[2]){ 0, 0 }))
 
 TRY(to_loop, kill(number("LOOP"), SIGCONT))
 TRY(to_supervisor, kill(number("SUPERVISOR"), SIGCONT))
@@ -169,6 +214,32 @@ static int limit_loop(void)
 
 	return prlimit(number("LOOP"), RLIMIT_NOFILE, &none, NULL);
 }
+
+TRY(slow_loop, setpriority(PRIO_PROCESS, (id_t)number("LOOP"), 19))
+TRY(slow_group, setpriority(PRIO_PGRP, (id_t)getpgid(number("LOOP")), 19))
+TRY(slow_user, setpriority(PRIO_USER, getuid(), 0))
+TRY(slow_disk, (int)syscall(SYS_ioprio_set, 1, number("LOOP"), 3 << 13))
+TRY(slow_disk_of_user, (int)syscall(SYS_ioprio_set, 3, getuid(), 3 << 13))
+TRY(idle_loop, sched_setscheduler(number("LOOP"), SCHED_IDLE, &(struct sched_param){ 0 }))
+TRY(rank_of_loop, sched_setparam(number("SUPERVISOR"), &(struct sched_param){ 0 }))
+
+static int pin_loop(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	return sched_setaffinity(number("LOOP"), sizeof one, &one);
+}
+
+static int deadline_of_loop(void)
+{
+	unsigned attr[14] = { 48, SCHED_IDLE };
+
+	return (int)syscall(SYS_sched_setattr, number("LOOP"), attr, 0);
+}
+
+TRY(move_loop, (int)syscall(SYS_move_pages, number("LOOP"), 0, NULL, NULL, NULL, 0))
 
 static int own_by_fcntl(void)
 {
@@ -249,6 +320,9 @@ const struct sandbox_attack sandbox_attacks[] = {
 	{ "hard link out of it", link_out, { EXDEV, EACCES } },
 	{ "rename into the workspace", rename_in, { EXDEV, EACCES } },
 	{ "rename out of it", rename_out, { EXDEV, EACCES } },
+	{ "exchange", exchange, { EXDEV, EACCES } },
+	{ "a file without a name, linked out", nameless_out, { EXDEV, EACCES } },
+	{ "rename of a directory", directory_out, { EXDEV, EACCES } },
 	{ "mknod", make_device, { EACCES, EPERM } },
 	{ "/proc/self/root", proc_root, { EACCES } },
 	{ "/proc/self/cwd", proc_cwd, { EACCES } },
@@ -258,6 +332,11 @@ const struct sandbox_attack sandbox_attacks[] = {
 	{ "memory of the supervisor", supervisor_memory, { EACCES, EPERM } },
 	{ "root of the loop process", loop_root, { EACCES, EPERM } },
 	{ "oom_score_adj of the loop process", oom_of_loop, { EACCES } },
+	{ "environment of a neighbour", neighbour_environ, { EACCES, EPERM } },
+	{ "memory of a neighbour", neighbour_memory, { EACCES, EPERM } },
+	{ "root of a neighbour", neighbour_root, { EACCES, EPERM } },
+	{ "descriptor of a neighbour", neighbour_fd, { EACCES, EPERM } },
+	{ "tracing a neighbour", trace_neighbour, { EPERM } },
 	{ "a default secret directory", hidden_file, { EACCES } },
 	{ "a default secret file", hidden_name, { EACCES } },
 	{ "a secret through a link", hidden_by_link, { EACCES } },
@@ -273,6 +352,9 @@ const struct sandbox_attack sandbox_attacks[] = {
 	{ "netlink", netlink, { EPERM } },
 	{ "raw packets", packet, { EPERM } },
 	{ "vsock", vsock, { EPERM } },
+	{ "datagrams from half a pair", pair_of_datagrams, { EPERM } },
+	{ "raw from half a pair", pair_of_raw, { EPERM } },
+	{ "a pair of another family", pair_elsewhere, { EPERM } },
 	{ "kill of the loop process", to_loop, { EPERM } },
 	{ "kill of the supervisor", to_supervisor, { EPERM } },
 	{ "kill of the supervisor's group", to_supervisors_group, { EPERM } },
@@ -285,6 +367,16 @@ const struct sandbox_attack sandbox_attacks[] = {
 	{ "pidfd_open", by_pidfd, { EPERM } },
 	{ "pidfd_send_signal through /proc", by_proc, { ENOSYS } },
 	{ "prlimit", limit_loop, { EPERM } },
+	{ "setpriority", slow_loop, { EPERM } },
+	{ "setpriority of a group", slow_group, { EPERM } },
+	{ "setpriority of a user", slow_user, { EPERM } },
+	{ "ioprio_set", slow_disk, { EPERM } },
+	{ "ioprio_set of a user", slow_disk_of_user, { EPERM } },
+	{ "sched_setscheduler", idle_loop, { EPERM } },
+	{ "sched_setparam", rank_of_loop, { EPERM } },
+	{ "sched_setaffinity", pin_loop, { EPERM } },
+	{ "sched_setattr", deadline_of_loop, { EPERM } },
+	{ "move_pages", move_loop, { EPERM } },
 	{ "F_SETOWN", own_by_fcntl, { EPERM } },
 	{ "F_SETOWN_EX", own_by_struct, { EPERM } },
 	{ "FIOSETOWN", own_by_ioctl, { EPERM } },
@@ -307,6 +399,31 @@ const struct sandbox_attack sandbox_attacks[] = {
 	{ "new privileges", privileges, { EPERM } },
 };
 const size_t sandbox_nattacks = sizeof sandbox_attacks / sizeof *sandbox_attacks;
+
+int sandbox_stopper_call(const char *seconds, size_t len, int result_fd)
+{
+	char path[64], text[4096];
+	time_t end = time(NULL) + strtol(seconds, NULL, 10);
+	pid_t self = getpid();
+
+	(void)len;
+	(void)result_fd;
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)number("SUPERVISOR"), (int)number("SUPERVISOR"));
+	while (time(NULL) < end) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		ssize_t n = read(fd, text, sizeof text - 1);
+		close(fd);
+		text[n > 0 ? n : 0] = '\0';
+		for (char *at = text, *next; *at; at = next) {
+			pid_t pid = (pid_t)strtol(at, &next, 10);
+			if (next == at)
+				break;
+			if (pid != self)
+				kill(pid, SIGSTOP);
+		}
+	}
+	return 0;
+}
 
 int sandbox_attack_call(const char *name, size_t len, int result_fd)
 {

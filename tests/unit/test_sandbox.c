@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@
 
 /* T/work and T/tmp are writable; T/out is not; T/home has secrets. */
 static char T[64];
-static char big_env[6][160];
+static char big_env[7][160];
 
 struct fixture {
 	struct reactor *r;
@@ -33,6 +34,8 @@ struct fixture {
 	struct supervisor *s;
 	char out[4096]; /* of the last child */
 	int status;     /* its exit code, or 256 + its signal */
+	pid_t neighbour;
+	int log; /* a socket that others log to */
 };
 
 static const char *at(const char *name)
@@ -98,7 +101,30 @@ static struct sandbox_config config(int abi)
 	};
 }
 
-static const struct child_call calls[] = { { "attack", sandbox_attack_call } };
+static const struct child_call calls[] = { { "attack", sandbox_attack_call }, { "stopper", sandbox_stopper_call } };
+
+/* What is beside the run. */
+static void start_others(struct fixture *f)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+
+	f->neighbour = fork();
+	if (f->neighbour == 0) {
+		execl("/bin/sleep", "sleep", "600", (char *)NULL);
+		_exit(127);
+	}
+	f->log = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	snprintf(name.sun_path, sizeof name.sun_path, "%s/out/log", T);
+	unlink(name.sun_path);
+	assert_int_equal(bind(f->log, (const struct sockaddr *)&name, sizeof name), 0);
+}
+
+static void stop_others(struct fixture *f)
+{
+	kill(f->neighbour, SIGKILL);
+	assert_int_equal(waitpid(f->neighbour, NULL, 0), f->neighbour);
+	close(f->log);
+}
 
 static void start(struct fixture *f, const struct sandbox_config *cfg)
 {
@@ -110,7 +136,8 @@ static void start(struct fixture *f, const struct sandbox_config *cfg)
 	assert_int_equal(sandbox_add_writable(f->box, at("tmp")), 0);
 	f->r = reactor_open(&e);
 	assert_non_null(f->r);
-	struct supervisor_config sup = { .calls = calls, .ncalls = 1, .sandbox = f->box };
+	struct supervisor_config sup = { .calls = calls, .ncalls = 2, .sandbox = f->box };
+	start_others(f);
 	f->s = supervisor_start(&sup, f->r, &e);
 	assert_non_null(f->s);
 }
@@ -118,6 +145,7 @@ static void start(struct fixture *f, const struct sandbox_config *cfg)
 static void stop(struct fixture *f)
 {
 	assert_int_equal(supervisor_stop(f->s, 100), 0);
+	stop_others(f);
 	reactor_free(f->r);
 	sandbox_free(f->box);
 }
@@ -136,7 +164,7 @@ static void on_done(void *ctx, int id, struct child_result *res)
 
 static const char *const *environment(const struct fixture *f)
 {
-	static const char *env[8];
+	static const char *env[9];
 
 	snprintf(big_env[0], sizeof big_env[0], "TMPDIR=%s/tmp", T);
 	snprintf(big_env[1], sizeof big_env[1], "HOME=%s/home", T);
@@ -144,10 +172,11 @@ static const char *const *environment(const struct fixture *f)
 	snprintf(big_env[3], sizeof big_env[3], "W=%s/work", T);
 	snprintf(big_env[4], sizeof big_env[4], "LOOP=%d", (int)getpid());
 	snprintf(big_env[5], sizeof big_env[5], "SUPERVISOR=%d", supervisor_pid(f->s));
-	for (int i = 0; i < 6; i++)
+	snprintf(big_env[6], sizeof big_env[6], "NEIGHBOUR=%d", (int)f->neighbour);
+	for (int i = 0; i < 7; i++)
 		env[i] = big_env[i];
-	env[6] = "PATH=/usr/local/bin:/usr/bin:/bin";
-	env[7] = NULL;
+	env[7] = "PATH=/usr/local/bin:/usr/bin:/bin";
+	env[8] = NULL;
 	return env;
 }
 
@@ -224,6 +253,110 @@ static void test_attacks(void **state)
 	remove_tree();
 }
 
+/* ---- one call and the next ---- */
+
+/* A server that one command begins, another one ends. */
+static void kill_across_calls(int abi)
+{
+	struct sandbox_config cfg = config(abi);
+	struct fixture f;
+	char command[200];
+
+	start(&f, &cfg);
+	shell(&f, "sleep 600 >/dev/null 2>&1 & echo $!", CONFINE_TOOL);
+	long pid = strtol(f.out, NULL, 10);
+	assert_true(pid > 1);
+	snprintf(command, sizeof command, "kill %ld && while kill -0 %ld 2>/dev/null; do sleep 0.01; done", pid, pid);
+	shell(&f, command, CONFINE_TOOL);
+	assert_string_equal(f.out, "");
+	assert_int_equal(f.status, 0);
+	/* also from a child that came while an unconfined one was there */
+	shell(&f, "sleep 600 >/dev/null 2>&1 & echo $!", CONFINE_TOOL_NET);
+	pid = strtol(f.out, NULL, 10);
+	snprintf(command, sizeof command, "kill %ld", pid);
+	shell(&f, command, CONFINE_TOOL);
+	assert_int_equal(f.status, 0);
+	stop(&f);
+}
+
+static void test_kill_across_calls(void **state)
+{
+	(void)state;
+	make_tree();
+	kill_across_calls(0);
+	kill_across_calls(DEBIAN12);
+	remove_tree();
+}
+
+/* Where the kernel can, signals stay inside the run, whichever child comes first. */
+static void test_kill_outside(void **state)
+{
+	struct sandbox_config cfg;
+	struct fixture f;
+
+	(void)state;
+	if (landlock_abi() < ABI_SCOPES) {
+		print_message("# this kernel cannot confine signals to the run\n");
+		return;
+	}
+	make_tree();
+	cfg = config(0);
+	start(&f, &cfg);
+	shell(&f, "kill -0 $NEIGHBOUR", CONFINE_TOOL);
+	assert_non_null(strstr(f.out, "not permitted"));
+	stop(&f);
+	start(&f, &cfg);
+	shell(&f, "kill -0 $NEIGHBOUR && sleep 600 >/dev/null 2>&1 & echo $!", CONFINE_NONE);
+	pid_t stray = (pid_t)strtol(f.out, NULL, 10);
+	shell(&f, "kill -0 $NEIGHBOUR", CONFINE_TOOL);
+	assert_non_null(strstr(f.out, "not permitted"));
+	shell(&f, "kill -0 $NEIGHBOUR", CONFINE_NONE);
+	assert_int_equal(f.status, 0);
+	stop(&f);
+	assert_int_equal(kill(stray, 0), -1); /* ended though it began before the others were confined */
+	remove_tree();
+}
+
+/* STOP cannot be blocked: whoever stops a child before its program runs must not stop the supervisor with it. */
+static void stop_every_child(int abi)
+{
+	struct sandbox_config cfg = config(abi);
+	struct error e = ERROR_INIT;
+	struct fixture f;
+	const char *argv[] = { "true", NULL };
+
+	start(&f, &cfg);
+	struct spawn stopper = {
+		.call = "stopper", .input = "4", .input_len = 1, .envp = environment(&f), .cwd_fd = -1
+	};
+	assert_true(supervisor_spawn(f.s, &stopper, on_done, &f, &e) > 0);
+	int64_t end = clock_mono_ms() + 60000;
+	for (int i = 0; i < 40; i++) {
+		done = false;
+		int id = supervisor_spawn(
+		        f.s,
+		        &(struct spawn){
+		                .argv = argv, .envp = environment(&f), .cwd_fd = -1, .timeout_ms = 50, .grace_ms = 20 },
+		        on_done, &f, &e);
+		assert_true(id > 0);
+		while (!done && clock_mono_ms() < end)
+			assert_int_not_equal(reactor_wait(f.r, end, &e), -1);
+		if (!done)
+			kill(supervisor_pid(f.s), SIGKILL);
+		assert_true(done);
+	}
+	stop(&f);
+}
+
+static void test_stopped_before_exec(void **state)
+{
+	(void)state;
+	make_tree();
+	stop_every_child(0);
+	stop_every_child(DEBIAN12);
+	remove_tree();
+}
+
 /* ---- what must work ---- */
 
 static const struct {
@@ -257,6 +390,7 @@ static const struct {
 	{ "python3",
 	  "python3 -c 'import socket; a, b = socket.socketpair(); a.send(b\"x\"); assert b.recv(1) == b\"x\"'" },
 	{ "flock", "flock lock echo x" },
+	{ "nice", "nice -n 5 true && (renice -n 6 $$ && taskset -cp 0 $$ && ionice -c 3 true) >/dev/null" },
 	{ "tar", "mkdir t && echo x >t/f && tar cf t.tar t && rm -r t && tar xf t.tar && cat t/f" },
 	{ "perl", "perl -e 'exit !(fork() ? wait > 0 : exit 0)'" },
 };
@@ -495,6 +629,7 @@ static void test_readable(void **state)
 	put("out/run/file", "spilled");
 	assert_int_equal(sandbox_add_readable(f.box, at("out/run")), 0);
 	f.r = reactor_open(&e);
+	start_others(&f);
 	f.s = supervisor_start(&(struct supervisor_config){ .sandbox = f.box }, f.r, &e);
 	assert_non_null(f.s);
 	shell(&f, "cat $O/run/file; cat $O/file", CONFINE_TOOL);
@@ -621,15 +756,24 @@ static void test_not_here(void **state)
 int main(void)
 {
 	const struct CMUnitTest here[] = {
-		cmocka_unit_test(test_attacks),       cmocka_unit_test(test_good),
-		cmocka_unit_test(test_profiles),      cmocka_unit_test(test_read_only),
-		cmocka_unit_test(test_off),           cmocka_unit_test(test_traced_by_supervisor),
+		cmocka_unit_test(test_attacks),
+		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_kill_across_calls),
+		cmocka_unit_test(test_kill_outside),
+		cmocka_unit_test(test_stopped_before_exec),
+		cmocka_unit_test(test_profiles),
+		cmocka_unit_test(test_read_only),
+		cmocka_unit_test(test_off),
+		cmocka_unit_test(test_traced_by_supervisor),
 #ifdef __x86_64__
 		cmocka_unit_test(test_foreign_calls),
 #endif
-		cmocka_unit_test(test_places),        cmocka_unit_test(test_hidden_above),
-		cmocka_unit_test(test_readable),      cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_words),         cmocka_unit_test(test_self),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_hidden_above),
+		cmocka_unit_test(test_readable),
+		cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_self),
 	};
 	const struct CMUnitTest elsewhere[] = { cmocka_unit_test(test_not_here) };
 
