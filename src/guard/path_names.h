@@ -22,6 +22,13 @@ struct path_names {
 void path_names_resolve(struct path_names *names, const char *base, const char *path);
 void path_names_release(struct path_names *names);
 
+#define PATH_ENTRIES_MAX 20000
+/* The names that a shell's wildcards (* ? [) fit now, of those that are links or lie behind one. base: absolute, where
+ * a relative pattern starts. dotted: wildcards fit a leading dot too. *entries counts the entries of directories that
+ * were read. -1: more than PATH_ENTRIES_MAX, not all were read. */
+int path_links(const char *base, const char *pattern, bool dotted, size_t *entries,
+               void (*each)(void *arg, const char *path), void *arg);
+
 /* Is path the directory or beneath it? "/" holds all. */
 bool path_is_in(const char *path, const char *dir);
 /* path without ".", ".." and double slashes, by its text alone. path is absolute; -1: too long. */

@@ -4,37 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guard/permission_private.h"
-#include "guard/shell.h"
+#include "guard/permit_shell.h"
 
 #define VIEWS_MAX 16
 #define SHOWN_MAX 160
 
-/* Where the commands of one call may stand. */
-struct places {
-	const char *start;
-	char *after; /* of the one cd in front whose target is known; owned, or NULL */
-	bool lost;   /* behind a cd nobody can say where relative paths start */
-	bool dotted; /* shopt may have let wildcards fit leading dots */
-};
-
-struct judging {
-	const struct permissions *p;
-	struct finding *f;
-	struct places at;
-	const struct shell_parse *parse;
-};
-
-/* ---- texts ---- */
-
-/* The words of a command as symbols with a NUL between each two; what is not known as GLOB_ANY if open. */
-struct line {
-	glob_sym *s;
-	size_t n, cap;
-	bool failed;
-};
-
-static void line_add(struct line *l, glob_sym c)
+void line_add(struct line *l, glob_sym c)
 {
 	if (l->n == l->cap) {
 		size_t cap = l->cap ? 2 * l->cap : 256;
@@ -90,7 +65,7 @@ static struct glob line_of(struct line *l, const struct shell_view *v, const cha
 	return (struct glob){ l->s, l->n, NULL };
 }
 
-static void line_release(struct line *l)
+void line_release(struct line *l)
 {
 	free(l->s);
 	memset(l, 0, sizeof *l);
@@ -149,6 +124,10 @@ static void forbid_view(struct judging *j, const struct shell_view *v)
 {
 	const struct permissions *p = j->p;
 
+	if (v->opaque && restricts_commands(p))
+		finding_worsen(j->f, PERMIT_ASK, "command", NULL,
+		               "what it runs is not known before it runs, and there are rules on commands; name the "
+		               "command");
 	if (v->nwords == 0)
 		return;
 	const char *base = shell_base_name(v->word[0].text);
@@ -160,234 +139,6 @@ static void forbid_view(struct judging *j, const struct shell_view *v)
 		forbid_by(j, r, v, NULL);
 		if (other)
 			forbid_by(j, r, v, base);
-	}
-	if (v->opaque && restricts_commands(p))
-		finding_worsen(j->f, PERMIT_ASK, "command", NULL,
-		               "what it runs is not known before it runs, and there are rules on commands; name the "
-		               "command");
-}
-
-/* ---- paths ---- */
-
-static bool is_home_path(const struct shell_word *w)
-{
-	return w->tilde && (w->text[1] == '/' || w->text[1] == '\0');
-}
-
-/* Its value is exactly its text, but for the home directory. */
-static bool is_known(const struct shell_word *w)
-{
-	return !w->expands && !w->glob && (!w->tilde || is_home_path(w));
-}
-
-static bool is_relative(const char *text)
-{
-	return text[0] != '/' && text[0] != '~';
-}
-
-/* A path with wildcards as symbols. */
-static void forbid_pattern(struct judging *j, enum path_use use, const char *base, const struct shell_word *w,
-                           bool below)
-{
-	struct line l = { 0 };
-	const char *text = w->text;
-
-	if (is_home_path(w)) {
-		base = j->p->at.home ? j->p->at.home : "";
-		text++;
-	}
-	for (const char *s = is_relative(w->text) || text != w->text ? base : ""; *s; s++)
-		line_add(&l, (unsigned char)*s);
-	line_add(&l, '/');
-	for (const char *s = text; *s; s++) {
-		bool brace = *s == '{' || *s == '[';
-		if (*s == '*')
-			line_add(&l, GLOB_ANY);
-		else if (*s == '?')
-			line_add(&l, GLOB_ONE);
-		else if (brace) /* what is in it may be anything, with slashes too: a{b/c,d} */
-			break;
-		else
-			line_add(&l, (unsigned char)*s);
-	}
-	bool brace = strpbrk(text, "{[") != NULL;
-	if (brace) {
-		line_add(&l, GLOB_ANY);
-		line_add(&l, '/');
-		line_add(&l, GLOB_ANY);
-		line_add(&l, GLOB_ANY);
-	}
-	if (l.failed)
-		finding_worsen(j->f, PERMIT_DENY, "command", NULL, "out of memory");
-	else
-		pattern_forbidden(j->p, use, (struct glob){ l.s, l.n, NULL }, j->at.dotted || brace, below || brace,
-		                  w->text, j->f);
-	line_release(&l);
-}
-
-static void forbid_text(struct judging *j, enum path_use use, const char *base, const char *text, bool tilde,
-                        bool below)
-{
-	struct target t;
-
-	if (target_resolve(&t, j->p, base, text, tilde) < 0)
-		finding_worsen(j->f, PERMIT_DENY, "path", NULL, "out of memory");
-	else if (t.names.fault)
-		finding_worsen(j->f, PERMIT_ASK, "path", NULL, "'%.200s': %s", text, t.names.fault);
-	else
-		path_forbidden(j->p, use, &t, below, j->f);
-	target_release(&t);
-}
-
-/* A word that names a file, against deny and ask rules. certain: the command is known to take it for a path. */
-static void forbid_word(struct judging *j, const struct shell_command *c, enum path_use use, const struct shell_word *w,
-                        bool certain, bool below)
-{
-	const struct rule *r = path_rule_any(j->p, use);
-	bool follows = c->after_cd && is_relative(w->text);
-
-	if (!r)
-		return;
-	if (w->expands || (w->tilde && !is_home_path(w)) || (follows && j->at.lost)) {
-		if (certain)
-			finding_worsen(
-			        j->f, PERMIT_ASK, "rule", r,
-			        "the path '%.100s' is not known before it runs, and there is the %s rule %.200s; "
-			        "write the path out, from the workspace on",
-			        w->text, rule_effect_name(r->effect), r->text);
-		return;
-	}
-	const char *bases[] = { j->at.start, follows ? j->at.after : NULL };
-	for (size_t i = 0; i < 2 && bases[i]; i++) {
-		if (w->glob)
-			forbid_pattern(j, use, bases[i], w, below);
-		else
-			forbid_text(j, use, bases[i], w->text, w->tilde, below);
-	}
-}
-
-static bool is_one_of(const char *command, const char *const *names)
-{
-	for (; *names; names++)
-		if (strcmp(*names, command) == 0)
-			return true;
-	return false;
-}
-
-/* Does it read what lies beneath the directories that it is given? */
-static bool reads_below(const struct shell_view *v, const char *command)
-{
-	static const char *const always[] = { "rg", "ag", "ack", "tar", "zip", "rsync", "7z", NULL };
-	static const char *const by_option[] = { "grep", "egrep", "fgrep", "zgrep", "cp", "diff", "scp", NULL };
-
-	if (is_one_of(command, always))
-		return true;
-	for (size_t i = 1; is_one_of(command, by_option) && i < v->nwords; i++) {
-		const char *w = v->word[i].text;
-		bool word = strstr(w, "recursive") || strcmp(w, "--archive") == 0 ||
-		            strcmp(w, "--directories=recurse") == 0 || v->word[i].expands;
-		if (w[0] == '-' && (word || (w[1] != '-' && strpbrk(w, "rRad"))))
-			return true;
-	}
-	return false;
-}
-
-/* A search without a path reads the directory it stands in. */
-static bool searches_here(const char *command)
-{
-	static const char *const names[] = { "rg", "ag", "ack", "grep", "egrep", "fgrep", NULL };
-
-	return is_one_of(command, names);
-}
-
-/* These do nothing to the files whose names they are given. */
-static bool names_only(const char *command)
-{
-	static const char *const names[] = { "echo",     "printf",   "ls", "stat", "basename", "dirname",
-		                             "realpath", "readlink", "du", "test", NULL };
-
-	return is_one_of(command, names);
-}
-
-/* Does xargs or find put words in that the text does not show? */
-static bool has_unseen(const struct shell_view *v)
-{
-	for (size_t i = 1; i < v->nwords; i++)
-		if (strstr(v->word[i].text, "{}"))
-			return true;
-	return v->more;
-}
-
-/* Any word may be a path: what it spells literally is looked at, also behind the '=' of an option. */
-static void forbid_loose_word(struct judging *j, const struct shell_command *c, const struct shell_word *w, bool below)
-{
-	struct shell_word part = *w;
-	const char *eq = strchr(w->text, '=');
-
-	if (w->expands)
-		return;
-	if (w->text[0] != '-') {
-		forbid_word(j, c, USE_READ, w, false, below);
-		forbid_word(j, c, USE_EDIT, w, false, false);
-	}
-	if (eq && eq[1]) {
-		part.text = eq + 1;
-		part.tilde = eq[1] == '~';
-		forbid_word(j, c, USE_READ, &part, false, false);
-		forbid_word(j, c, USE_EDIT, &part, false, false);
-	}
-}
-
-static void forbid_paths(struct judging *j, const struct shell_command *c, const struct shell_view *v)
-{
-	const struct shell_word *w;
-	enum shell_path_use use;
-	size_t at = 0, npaths = 0;
-	bool known = true;
-	if (v->nwords == 0 || (!path_rule_any(j->p, USE_READ) && !path_rule_any(j->p, USE_EDIT)))
-		return;
-	const char *command = shell_base_name(v->word[0].text);
-	bool below = reads_below(v, command);
-	while (shell_path_next(v, &at, &w, &use, &known)) {
-		npaths++;
-		if (known)
-			forbid_word(j, c, use == PATH_USE_WRITE ? USE_EDIT : USE_READ, w, true, below);
-		else
-			forbid_loose_word(j, c, w, below);
-	}
-	if (!known)
-		for (size_t i = 1; i < v->nwords; i++)
-			forbid_loose_word(j, c, &v->word[i], below);
-	if (has_unseen(v) && !names_only(command)) {
-		const struct shell_word unseen = { .text = "{}", .expands = true };
-		forbid_word(j, c, USE_READ, &unseen, true, false);
-		forbid_word(j, c, USE_EDIT, &unseen, true, false);
-	}
-	if (below && npaths == 0 && searches_here(command)) {
-		char dot[] = ".";
-		struct shell_word here = { .text = dot, .literal = true };
-		forbid_word(j, c, USE_READ, &here, true, true);
-	}
-}
-
-static bool is_free_target(const char *text)
-{
-	return strcmp(text, "/dev/null") == 0 || strcmp(text, "/dev/stdout") == 0 || strcmp(text, "/dev/stderr") == 0;
-}
-
-static void forbid_redirects(struct judging *j, const struct shell_command *c)
-{
-	for (size_t i = 0; i < c->nredirects; i++) {
-		const struct shell_redirect *r = &c->redirect[i];
-		const struct rule *tool;
-		if ((r->kind != REDIRECT_READ && r->kind != REDIRECT_WRITE) || is_free_target(r->target.text))
-			continue;
-		forbid_word(j, c, r->kind == REDIRECT_WRITE ? USE_EDIT : USE_READ, &r->target, true, false);
-		if (r->kind == REDIRECT_WRITE &&
-		    ((tool = tool_rule(j->p, RULE_DENY, "Edit")) || (tool = tool_rule(j->p, RULE_DENY, "Write"))))
-			finding_worsen(j->f, PERMIT_DENY, "rule", tool,
-			               "it writes '%.100s', and there is the deny rule %.200s", r->target.text,
-			               tool->text);
 	}
 }
 
@@ -403,9 +154,9 @@ static void forbid_command(struct judging *j, const struct shell_command *c)
 		}
 		forbid_view(j, &v);
 		if (!v.shortened)
-			forbid_paths(j, c, &v);
+			words_forbid(j, c, &v);
 	}
-	forbid_redirects(j, c);
+	redirects_forbid(j, c);
 	if (shell_is_critical(c, c->after_cd && j->at.after ? j->at.after : j->at.start, j->p->at.dirs, j->p->at.home))
 		finding_worsen(j->f, PERMIT_DENY, "safetyCheck", NULL,
 		               "it removes, or may remove, what is never removed: the root, the home or a working "
@@ -418,10 +169,10 @@ static void forbid_command(struct judging *j, const struct shell_command *c)
 static bool permit_word(struct judging *j, const struct shell_command *c, enum path_use use, const struct shell_word *w,
                         struct finding *why)
 {
-	bool follows = c->after_cd && is_relative(w->text);
+	bool follows = c->after_cd && word_is_relative(w->text);
 	const char *bases[] = { j->at.start, follows ? j->at.after : NULL };
 
-	if (!is_known(w) || (follows && j->at.lost) || (w->tilde && !j->p->at.home)) {
+	if (!word_is_known(j, w) || (follows && j->at.lost) || (w->tilde && !j->p->at.home)) {
 		finding_worsen(why, PERMIT_ASK, "path", NULL, "where '%.100s' leads is not known before it runs",
 		               w->text);
 		return false;
@@ -429,6 +180,8 @@ static bool permit_word(struct judging *j, const struct shell_command *c, enum p
 	for (size_t i = 0; i < 2 && bases[i]; i++) {
 		struct target t;
 		bool named;
+		if (!paths_look(j, why))
+			return false;
 		if (target_resolve(&t, j->p, bases[i], w->text, w->tilde) < 0 || t.names.fault)
 			finding_worsen(why, PERMIT_ASK, "path", NULL, "'%.100s' cannot be resolved", w->text);
 		else
@@ -438,7 +191,44 @@ static bool permit_word(struct judging *j, const struct shell_command *c, enum p
 	return why->permit == PERMIT_ALLOW;
 }
 
-/* A wildcard that is read: what it stands for lies where its literal part does. */
+struct permitted {
+	struct judging *j;
+	struct finding *why;
+};
+
+static void permit_match(void *arg, const char *path)
+{
+	struct permitted *m = arg;
+	struct target t;
+	bool named;
+
+	if (!paths_look(m->j, m->why))
+		return;
+	if (target_resolve(&t, m->j->p, "/", path, false) < 0 || t.names.fault)
+		finding_worsen(m->why, PERMIT_ASK, "path", NULL, "'%.100s' cannot be resolved", path);
+	else
+		path_permitted(m->j->p, USE_READ, NULL, &t, &named, m->why);
+	target_release(&t);
+}
+
+/* Links among what a wildcard stands for must lead to where may be read too. */
+static bool permit_links(struct judging *j, const struct shell_command *c, const struct shell_word *w,
+                         struct finding *why)
+{
+	struct permitted m = { j, why };
+	const char *home = j->p->at.home ? j->p->at.home : "/";
+	bool follows = c->after_cd && word_is_relative(w->text);
+	const char *bases[] = { w->tilde ? home : j->at.start, follows ? j->at.after : NULL };
+
+	for (size_t i = 0; i < 2 && bases[i]; i++)
+		if (path_links(bases[i], w->tilde ? w->text + 1 + (w->text[1] == '/') : w->text, j->at.dotted,
+		               &j->entries, permit_match, &m) < 0)
+			finding_worsen(why, PERMIT_ASK, "path", NULL, "'%.100s' stands for too many files to be judged",
+			               w->text);
+	return why->permit == PERMIT_ALLOW;
+}
+
+/* A wildcard that is read: what it stands for lies where its literal part does, or where links lead. */
 static bool permit_wildcard(struct judging *j, const struct shell_command *c, const struct shell_word *w,
                             struct finding *why)
 {
@@ -454,18 +244,22 @@ static bool permit_wildcard(struct judging *j, const struct shell_command *c, co
 		return false;
 	}
 	snprintf(dir, sizeof dir, "%.*s", (int)(n ? n : 1), n ? w->text : ".");
-	return permit_word(j, c, USE_READ, &head, why);
+	return permit_word(j, c, USE_READ, &head, why) && permit_links(j, c, w, why);
 }
 
 static bool permit_paths(struct judging *j, const struct shell_command *c, const struct shell_view *v, bool edits,
                          struct finding *why)
 {
 	const struct shell_word *w;
+	struct shell_paths paths;
 	enum shell_path_use use;
-	size_t at = 0;
-	bool known = true;
 
-	while (shell_path_next(v, &at, &w, &use, &known)) {
+	shell_paths_init(&paths, v);
+	if (!paths.known) {
+		finding_worsen(why, PERMIT_ASK, "command", NULL, "which files it uses cannot be told");
+		return false;
+	}
+	while (shell_paths_next(&paths, &w, &use)) {
 		bool writes = use == PATH_USE_WRITE;
 		if (writes && !edits) {
 			finding_worsen(why, PERMIT_ASK, "mode", NULL, "it writes '%.100s'", w->text);
@@ -474,10 +268,6 @@ static bool permit_paths(struct judging *j, const struct shell_command *c, const
 		if (w->glob && !writes ? !permit_wildcard(j, c, w, why)
 		                       : !permit_word(j, c, writes ? USE_EDIT : USE_READ, w, why))
 			return false;
-	}
-	if (!known) {
-		finding_worsen(why, PERMIT_ASK, "command", NULL, "which files it uses cannot be told");
-		return false;
 	}
 	return true;
 }
@@ -498,15 +288,15 @@ static void protect(struct judging *j, const struct shell_command *c, const stru
 static void protect_writes(struct judging *j, const struct shell_command *c, struct finding *why)
 {
 	const struct shell_word *w;
+	struct shell_paths paths;
 	enum shell_path_use use;
 	struct shell_view v;
 	size_t view = 0;
-	bool known;
 
 	while (shell_view_next(c, SHELL_FOR_DENY, &view, &v) && view <= VIEWS_MAX) {
-		size_t at = 0;
-		while (!v.shortened && v.nwords && shell_path_next(&v, &at, &w, &use, &known))
-			if (known && use == PATH_USE_WRITE)
+		shell_paths_init(&paths, &v);
+		while (!v.shortened && paths.known && shell_paths_next(&paths, &w, &use))
+			if (use == PATH_USE_WRITE)
 				protect(j, c, w, why);
 	}
 	for (size_t i = 0; i < c->nredirects; i++)
@@ -580,7 +370,7 @@ static void permit_redirects(struct judging *j, const struct shell_command *c, s
 {
 	for (size_t i = 0; i < c->nredirects; i++) {
 		const struct shell_redirect *r = &c->redirect[i];
-		if ((r->kind == REDIRECT_READ || r->kind == REDIRECT_WRITE) && !is_free_target(r->target.text))
+		if ((r->kind == REDIRECT_READ || r->kind == REDIRECT_WRITE) && !word_is_free_target(r->target.text))
 			permit_word(j, c, r->kind == REDIRECT_WRITE ? USE_EDIT : USE_READ, &r->target, why);
 	}
 }
@@ -622,6 +412,17 @@ static bool is_cd(const struct shell_command *c)
 	return false;
 }
 
+/* HOME=x anywhere: in front of a command, behind export, env, read, ... */
+static bool sets_home(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->nassign + c->nwords; i++) {
+		const char *text = i < c->nassign ? c->assign[i].text : c->word[i - c->nassign].text;
+		if (strncmp(text, "HOME", 4) == 0 && (text[4] == '\0' || text[4] == '=' || text[4] == '+'))
+			return true;
+	}
+	return false;
+}
+
 /* One cd in front of all else, to a directory that is written out, leads there (or fails and stays). With more of
  * them, or in a loop, nobody can say. */
 static int find_places(struct judging *j, const char *command)
@@ -638,14 +439,15 @@ static int find_places(struct judging *j, const char *command)
 			j->at.lost = true;
 		if (c->nwords > 0 && strcmp(shell_base_name(c->word[0].text), "shopt") == 0)
 			j->at.dotted = true;
+		j->at.homeless = j->at.homeless || sets_home(c);
 	}
 	command += strspn(command, " \t\n");
 	if (ncd != 1 || cd != parse->command || strncmp(command, "cd ", 3) != 0 || cd->nwords != 2 ||
-	    !is_known(&cd->word[1]) || cd->word[1].text[0] == '-')
+	    !word_is_known(j, &cd->word[1]) || cd->word[1].text[0] == '-')
 		return 0;
 	struct target t;
 	int rc = target_resolve(&t, j->p, j->at.start, cd->word[1].text, cd->word[1].tilde);
-	if (rc == 0 && !t.names.fault) {
+	if (rc == 0 && !t.names.fault && strncmp(target_real(&t), "/proc/", 6) != 0 && !target_is_own(&t)) {
 		j->at.after = strdup(target_real(&t));
 		j->at.lost = false;
 		rc = j->at.after ? 0 : -1;

@@ -117,11 +117,11 @@ void path_forbidden(const struct permissions *p, enum path_use use, const struct
 			               t->names.n ? t->names.name[0] : "the path", rule_effect_name(r->effect),
 			               r->text);
 		else if (below && t->names.is_dir && hit.below)
-			finding_worsen(
-			        f, PERMIT_ASK, "rule", r,
-			        "in %.200s there may be files that the %s rule %.200s keeps from being read; use "
-			        "Grep, which leaves them out",
-			        t->names.name[0], rule_effect_name(r->effect), r->text);
+			finding_worsen(f, PERMIT_ASK, "rule", r,
+			               "in %.200s there may be files that the %s rule %.200s keeps from being %s",
+			               t->names.name[0], rule_effect_name(r->effect), r->text,
+			               use == USE_READ ? "read; use Grep, which leaves them out"
+			                               : "changed; name the files");
 	}
 }
 

@@ -191,7 +191,7 @@ static void judge_arithmetic(struct shell_in *h)
 {
 	for (size_t i = 0; h->dollar && i < h->p->n; i++) {
 		struct shell_command *c = &h->p->command[i];
-		if (c->nwords == 1 && c->word[0].literal && !strcmp(c->word[0].text, "((")) {
+		if (c->nwords && c->word[0].literal && shell_evaluates(c)) {
 			c->word[0].literal = false;
 			c->word[0].expands = true;
 		}

@@ -103,12 +103,44 @@ bool shell_reads_only(const struct shell_view *v);
 /* May acceptEdits run it on paths in scope (mkdir, touch, rm, rmdir, mv, cp, sed)? */
 bool shell_edits_files(const struct shell_view *v);
 
+/* What a word is for a command: shell_args.h. */
+enum shell_arg {
+	ARG_END,
+	ARG_OPTION,
+	ARG_VALUE, /* an option's value in a word of its own, no file */
+	ARG_FILE,  /* likewise, a file to read */
+	ARG_OPERAND,
+	ARG_UNKNOWN, /* an option that is not in the table, or a word that may be one */
+	ARG_HIDDEN   /* a harmless option with a file's name attached */
+};
+
+struct shell_args {
+	const struct shell_view *v;
+	const struct shell_fact *fact;
+	size_t i; /* the word that comes next */
+	enum shell_arg due;
+	bool ended; /* by -- */
+};
+
+/* ---- shell_paths.c ---- */
+
 enum shell_path_use { PATH_USE_READ, PATH_USE_WRITE };
-/* The words that name files for the commands whose arguments are known (cat, head, sed, cp, rm, ...): *at starts at 0;
- * false: no further one. *known is false if the command is not in the table, or its options are not understood: then
- * any word may be a path. */
-bool shell_path_next(const struct shell_view *v, size_t *at, const struct shell_word **word, enum shell_path_use *use,
-                     bool *known);
+
+/* The words that name files for the commands whose arguments are known (cat, head, sed, cp, rm, ...), one after the
+ * other. The view must live as long. */
+struct shell_paths {
+	bool known; /* else the command is not in the table, or its options are not understood: any word may be a path
+	             */
+	/* the rest is its own business */
+	const struct shell_view *view;
+	const struct shell_fact *fact;
+	struct shell_args args;
+	size_t first, last; /* the words behind the first and the last operand */
+	bool plain, given, writes;
+};
+void shell_paths_init(struct shell_paths *p, const struct shell_view *v);
+/* False: there is no further one. */
+bool shell_paths_next(struct shell_paths *p, const struct shell_word **word, enum shell_path_use *use);
 
 /* Does it remove what no rule may let go: rm or rmdir aimed at /, a child of /, the home directory, cwd, one of dirs,
  * or a parent of those, a glob right under one, or "$VAR"/... ? Also where the target is not known. dirs: absolute,

@@ -115,7 +115,7 @@ static const struct shell_fact facts[] = {
 	  "fqdn short domain ip-address all-ip-addresses all-fqdns " },
 	{ "env", false, OPERANDS_OTHER, true, -1, "0", "null " },
 	{ "printf", false, OPERANDS_OTHER, true, 0, "", "" },
-	{ "set", false, OPERANDS_OTHER, true, -1, "eux", "" },
+	{ "set", false, OPERANDS_OTHER, false, 0, NULL, "" },
 	{ "command", false, OPERANDS_OTHER, true, 0, "vV", "" },
 	{ "find", false, OPERANDS_OTHER, true, 0, "", "" },
 	{ "git", false, OPERANDS_OTHER, true, 0, "", "" },

@@ -29,24 +29,6 @@ struct shell_fact {
 
 const struct shell_fact *shell_fact(const char *name);
 
-enum shell_arg {
-	ARG_END,
-	ARG_OPTION,
-	ARG_VALUE, /* an option's value in a word of its own, no file */
-	ARG_FILE,  /* likewise, a file to read */
-	ARG_OPERAND,
-	ARG_UNKNOWN, /* an option that is not in the table, or a word that may be one */
-	ARG_HIDDEN   /* a harmless option with a file's name attached */
-};
-
-struct shell_args {
-	const struct shell_view *v;
-	const struct shell_fact *fact;
-	size_t i; /* the word that comes next */
-	enum shell_arg due;
-	bool ended; /* by -- */
-};
-
 enum shell_arg shell_args_next(struct shell_args *a, const struct shell_word **word);
 
 /* ---- shell_git.c, shell_find.c, shell_test.c, shell_sed.c: commands whose words have a grammar ---- */

@@ -44,19 +44,34 @@ static const char *input_text(const struct shell_command *c)
 	return last && last->kind == REDIRECT_TEXT && last->target.literal ? last->target.text : NULL;
 }
 
+static bool option_texts(struct shell_in *h, const struct shell_command *c, const struct shell_view *v)
+{
+	struct shell_texts t;
+
+	shell_texts_init(&t, c, v);
+	while (shell_texts_next(&t)) {
+		const char *text = t.rest ? join(h, v->word + t.rest, v->nwords - t.rest) : t.text;
+		if (shell_failed(h) || (text && !parse_text(h, c, text)))
+			return false;
+	}
+	return true;
+}
+
 static bool nested_texts(struct shell_in *h, const struct shell_command *c)
 {
 	struct shell_view v;
-	size_t at = 0, first, count;
+	size_t at = 0, first, count, n = 0;
 
 	while (shell_view_next(c, SHELL_FOR_DENY, &at, &v)) {
 		const char *text = NULL;
+		if (++n > SHELL_VIEWS_MAX)
+			return shell_fail(h, "too many commands run one another");
 		enum shell_runs runs = v.shortened ? RUNS_NOTHING : shell_runs(&v, &first, &count);
 		if (runs == RUNS_WORDS)
 			text = join(h, v.word + first, count);
 		else if (runs == RUNS_INPUT)
 			text = input_text(c);
-		if (shell_failed(h) || (text && !parse_text(h, c, text)))
+		if (shell_failed(h) || (text && !parse_text(h, c, text)) || !option_texts(h, c, &v))
 			return false;
 	}
 	return true;

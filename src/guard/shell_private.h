@@ -13,6 +13,7 @@
 #include "guard/shell.h"
 
 #define SHELL_DEPTH_MAX   200                        /* of lists, commands and expansions in each other */
+#define SHELL_VIEWS_MAX   64                         /* of one command: each looks at all of its words */
 #define SHELL_PENDING_MAX 16                         /* here-documents announced on one line */
 #define SHELL_NESTED_MAX  (8 * SHELL_COMMAND_MAX)    /* bytes of all texts that commands run */
 #define SHELL_WORDS_MAX   ((size_t)SHELL_NESTED_MAX) /* bytes of the words under construction */
@@ -143,6 +144,24 @@ bool shell_ansi(struct shell_in *h, struct shell_state *w); /* behind $' */
 bool shell_nested_texts(struct shell_in *h);
 /* Fills c->plain. */
 bool shell_git_plain(struct shell_in *h, struct shell_command *c);
+
+/* ---- shell_texts.c ---- */
+
+/* The texts that a command hands to programs which run them, one after the other. */
+struct shell_texts {
+	const char *text; /* NULL: it is not known, or rest says which words are the text */
+	size_t rest;      /* the words from here on, or 0 */
+	bool opaque;      /* it runs what cannot be told from its words; complete when all texts are found */
+	/* the rest is its own business */
+	bool found;
+	size_t at;
+	const struct shell_command *command;
+	const struct shell_view *view;
+};
+void shell_texts_init(struct shell_texts *t, const struct shell_command *c, const struct shell_view *v);
+/* Does bash evaluate a variable's value again for it, as arithmetic or as a name with a subscript? */
+bool shell_evaluates(const struct shell_command *c);
+bool shell_texts_next(struct shell_texts *t); /* false: there is no further one */
 
 /* ---- shell_wrap.c ---- */
 

@@ -69,6 +69,30 @@ static const struct wrapper wrappers[] = {
 	  "bounding-set= "
 	  "reset-env " },
 	{ "prlimit", false, true, WRAP_PLAIN, 0, "", "as= core= cpu= data= fsize= nofile= nproc= rss= stack= " },
+	{ "pkexec", false, true, WRAP_PLAIN, 0, "u:", "user= disable-internal-agent keep-cwd " },
+	{ "systemd-run", false, true, WRAP_PLAIN, 0, "qrtPpGdSE:H:M:p:u:",
+	  "user system scope pty pipe wait collect quiet same-dir shell remain-after-exit unit= property= "
+	  "description= slice= uid= gid= nice= working-directory= setenv= " },
+	{ "nsenter", false, true, WRAP_PLAIN, 0, "at:F", "all target= no-fork preserve-credentials " },
+	{ "valgrind", false, true, WRAP_PLAIN, 0, "qv", "quiet verbose tool= leak-check= log-file= error-exitcode= " },
+	{ "numactl", false, true, WRAP_PLAIN, 0, "lC:m:N:i:p:", "localalloc cpunodebind= membind= physcpubind= " },
+	{ "cpulimit", false, true, WRAP_PLAIN, 0, "l:fmqz", "limit= foreground " },
+	{ "dbus-run-session", false, true, WRAP_PLAIN, 0, "", "config-file= dbus-daemon= " },
+	{ "dbus-launch", false, true, WRAP_PLAIN, 0, "", "exit-with-session " },
+	{ "xvfb-run", false, true, WRAP_PLAIN, 0,
+	  "an:e:f:s:lp:w:", "auto-servernum server-num= server-args= error-file= auth-file= listen-tcp wait= " },
+	{ "ssh-agent", false, true, WRAP_PLAIN, 0, "a:E:t:P:csDd", "" },
+	{ "faketime", false, true, WRAP_PLAIN, 1, "fm", "" },
+	{ "eatmydata", false, true, WRAP_PLAIN, 0, "", "" },
+	{ "torsocks", false, true, WRAP_PLAIN, 0, "", "" },
+	{ "proxychains", false, true, WRAP_PLAIN, 0, "qf:", "" },
+	{ "proxychains4", false, true, WRAP_PLAIN, 0, "qf:", "" },
+	{ "rlwrap", false, true, WRAP_PLAIN, 0, "acn", "" },
+	{ "entr", false, true, WRAP_PLAIN, 0, "acdnprsz", "" },
+	{ "perf", false, true, WRAP_PLAIN, 1, "", "" },
+	{ "ld.so", false, true, WRAP_PLAIN, 0, "", "library-path= preload= argv0= " },
+	{ "ld-linux-x86-64.so.2", false, true, WRAP_PLAIN, 0, "", "library-path= preload= argv0= " },
+	{ "ld-linux-aarch64.so.1", false, true, WRAP_PLAIN, 0, "", "library-path= preload= argv0= " },
 	{ "linux32", false, true, WRAP_PLAIN, 0, "R", "addr-no-randomize " },
 	{ "linux64", false, true, WRAP_PLAIN, 0, "R", "addr-no-randomize " },
 };
@@ -306,6 +330,16 @@ static bool portable(const char *text)
 	return !strstr(text, "$'") && !strstr(text, "((") && !strstr(text, "[[") && !strstr(text, "&>");
 }
 
+/* A script by its name, or standard input by one of its own. */
+static enum shell_runs script(const struct shell_word *w)
+{
+	static const char *const inputs[] = { "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-" };
+
+	if (!w->literal)
+		return w->tilde && !w->expands && !w->glob ? RUNS_NOTHING : RUNS_UNKNOWN;
+	return listed(w->text, inputs, COUNT(inputs)) ? RUNS_INPUT : RUNS_NOTHING;
+}
+
 static enum shell_runs shell_program(const struct shell_view *v, size_t *first, size_t *count)
 {
 	static const char *const longs[] = {
@@ -314,7 +348,7 @@ static enum shell_runs shell_program(const struct shell_view *v, size_t *first, 
 	bool text = false, input = false;
 	size_t i = 1;
 
-	for (; i < v->nwords && v->word[i].text[0] == '-' && v->word[i].text[1]; i++) {
+	for (; i < v->nwords && strchr("-+", v->word[i].text[0]) && v->word[i].text[0] && v->word[i].text[1]; i++) {
 		const char *opt = v->word[i].text;
 		if (!v->word[i].literal)
 			return RUNS_UNKNOWN;
@@ -325,12 +359,12 @@ static enum shell_runs shell_program(const struct shell_view *v, size_t *first, 
 		if (opt[1] == '-' ? !listed(opt, longs, COUNT(longs))
 		                  : opt[strspn(opt, "-abefhklmnpruvxBCHPitcso")] != '\0')
 			return RUNS_UNKNOWN;
-		text |= opt[1] != '-' && strchr(opt, 'c');
-		input |= opt[1] != '-' && strchr(opt, 's');
+		text |= opt[0] == '-' && opt[1] != '-' && strchr(opt, 'c');
+		input |= opt[0] == '-' && opt[1] != '-' && strchr(opt, 's');
 		i += opt[1] != '-' && strchr(opt, 'o');
 	}
 	if (!text)
-		return i >= v->nwords || input ? RUNS_INPUT : v->word[i].literal ? RUNS_NOTHING : RUNS_UNKNOWN;
+		return i >= v->nwords || input ? RUNS_INPUT : script(&v->word[i]);
 	if (i >= v->nwords || (v->word[i].text[0] == '+' && v->word[i].text[1]))
 		return RUNS_UNKNOWN;
 	*first = i;
@@ -396,6 +430,10 @@ enum shell_runs shell_runs(const struct shell_view *v, size_t *first, size_t *co
 		return shell_program(v, first, count);
 	if (listed(name, others, COUNT(others)))
 		return v->nwords > 1 && v->word[1].text[0] != '-' ? RUNS_NOTHING : RUNS_UNKNOWN;
+	if (!strcmp(name, "source") || !strcmp(name, "."))
+		return v->nwords > 1 ? script(&v->word[is(&v->word[1], "--") && v->nwords > 2 ? 2 : 1]) : RUNS_NOTHING;
+	if (!strcmp(name, "at") || !strcmp(name, "batch"))
+		return RUNS_INPUT;
 	if (!strcmp(name, "eval"))
 		return after_options(v, "", "", first, count);
 	if (!strcmp(name, "trap"))
@@ -406,8 +444,9 @@ enum shell_runs shell_runs(const struct shell_view *v, size_t *first, size_t *co
 		                     "no-linewrap no-rerun ",
 		                     first, count);
 	if (!strcmp(name, "parallel"))
-		return v->nwords == 1 || is(&v->word[1], ":::")
-		               ? RUNS_INPUT
+		return v->nwords == 1 ? RUNS_INPUT
+		       : is(&v->word[1], ":::")
+		               ? rest(v, 2, first, count)
 		               : after_options(v, "0kuXmj:n:N:L:l:I:d:a:P:S:",
 		                               "jobs= keep-order dry-run bar verbose max-args= ", first, count);
 	if (!strcmp(name, "script"))
@@ -480,10 +519,26 @@ static void judge_allow(const struct shell_command *c, struct shell_view *v)
 	v->exact_only |= listed(name, exact, COUNT(exact)) || (named(v, "find") && find_acts(v));
 }
 
+/* Does it run a text of its options that is not known? */
+static bool texts_unknown(const struct shell_command *c, const struct shell_view *v)
+{
+	struct shell_texts t;
+
+	shell_texts_init(&t, c, v);
+	while (shell_texts_next(&t)) {
+		t.opaque |= !t.text && !t.rest;
+		for (size_t i = t.rest; t.rest && i < v->nwords; i++)
+			t.opaque |= !v->word[i].literal;
+	}
+	return t.opaque;
+}
+
 static void judge(const struct shell_command *c, enum shell_for purpose, struct shell_view *v)
 {
 	if (purpose == SHELL_FOR_ALLOW)
 		judge_allow(c, v);
+	if (purpose == SHELL_FOR_DENY)
+		v->opaque |= texts_unknown(c, v);
 	if (!v->nwords)
 		return;
 	struct shell_view inner = *v;

@@ -79,7 +79,7 @@ static void test_views_for_allow(void **state)
 		{ "git -C p log", "git -C p log; ~git log" },
 		{ "timeout 5 git -C p --no-pager log",
 		  "timeout 5 git -C p --no-pager log; git -C p --no-pager log; ~git log" },
-		{ "git -c core.pager=x log", "git -c core.pager=x log" },
+		{ "git -c core.pager=x log", "git -c core.pager=x log; x" },
 		{ "git --exec-path=x log", "git --exec-path=x log" },
 		{ "git log", "git log" },
 		{ "NODE_ENV=test npm t", "npm t" },
@@ -87,7 +87,7 @@ static void test_views_for_allow(void **state)
 		{ "FOO=1 ls", "?ls" },
 		{ "PATH=/x ls", "?ls" },
 		{ "LD_PRELOAD=x ls", "?ls" },
-		{ "GIT_SSH_COMMAND=x git log", "?git log" },
+		{ "GIT_SSH_COMMAND=x git log", "?git log; x" },
 		{ "x=1", "" },
 		{ "PATH=x", "?" },
 		{ "IFS=x", "?" },
@@ -544,14 +544,14 @@ static void put_paths(struct buf *b, const struct shell_command *c)
 	struct shell_view v, last = { .nwords = 0 };
 	const struct shell_word *w;
 	enum shell_path_use use;
+	struct shell_paths paths;
 	size_t at = 0;
-	bool known;
 
 	while (shell_view_next(c, SHELL_FOR_ALLOW, &at, &v))
 		last = v;
-	for (at = 0; shell_path_next(&last, &at, &w, &use, &known);)
+	for (shell_paths_init(&paths, &last); shell_paths_next(&paths, &w, &use);)
 		buf_addf(b, "%s%c:%s", b->len ? " " : "", use == PATH_USE_READ ? 'r' : 'w', w->text);
-	buf_adds(b, known ? "" : "!");
+	buf_adds(b, paths.known ? "" : "!");
 }
 
 static void test_paths(void **state)
