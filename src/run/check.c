@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -41,6 +42,48 @@ static void tell_rules(const struct permissions *p, struct buf *out)
 		log_warn("%s", *why);
 }
 
+/* All that the search for a tool's program looks at. NULL: no memory. */
+static const char *tools_path(struct world *w)
+{
+	const char *path = getenv("PATH");
+
+	for (size_t i = 0; i < w->job->nenv; i++)
+		if (strcmp(w->job->env[i].name, "PATH") == 0)
+			path = w->job->env[i].value;
+	return world_assignment(w, "PATH", path ? path : "");
+}
+
+/* Would the run be refused because this kernel cannot enforce the sandbox? That hangs on the tools on offer. */
+static int check_kernel(struct world *w, struct buf *notes, struct error *e)
+{
+	const struct job *job = w->job;
+	const char *env[2] = { NULL, NULL };
+
+	if (!w->missing[0] || job->sandbox_best_effort)
+		return 0;
+	env[0] = tools_path(w);
+	if (!env[0])
+		return error_nomem(e);
+	const struct toolbox_config cfg = {
+		.names = job->tools,
+		.names_explicit = job->tools_explicit,
+		.external = job->external,
+		.nexternal = job->nexternal,
+		.workspace = w->workspace,
+		.add_dirs = w->add_dirs,
+		.spelled = w->spelled,
+		.permissions = w->permissions,
+		.offer_all = strcmp(job->on_denied, "fail") == 0,
+		.child_env = env,
+	};
+	w->toolbox = toolbox_open(&cfg, NULL, NULL, e);
+	int rc = w->toolbox ? world_judge_sandbox(w, e) : -1;
+	toolbox_free(w->toolbox);
+	if (rc)
+		buf_addf(notes, "# sandbox: the run would be refused: %s\n", e->msg);
+	return rc;
+}
+
 int run_check(struct job *job, struct buf *notes, struct error *e)
 {
 	struct world w = { .job = job, .arena = ARENA_INIT };
@@ -50,6 +93,7 @@ int run_check(struct job *job, struct buf *notes, struct error *e)
 	if (rc == 0) {
 		tell_rules(w.permissions, notes);
 		sandbox_describe(w.sandbox, notes);
+		rc = check_kernel(&w, notes, e);
 	}
 	sandbox_free(w.sandbox);
 

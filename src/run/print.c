@@ -80,12 +80,11 @@ int run_job(struct job *job, char **envp)
 		return run_agent(job, envp);
 	struct buf notes = BUF_INIT((size_t)1 << 20);
 	struct error e = ERROR_INIT;
-	int code;
-	if (job->action == ACTION_CHECK && run_check(job, &notes, &e)) {
+	int rc = job->action == ACTION_CHECK ? run_check(job, &notes, &e) : 0;
+	int code = rc && !notes.len ? 0 : print(job, &notes);
+	if (rc && code == 0) {
 		log_error("%s", e.msg);
 		code = terminal_exit_code(TERM_SETUP_FAILED, false);
-	} else {
-		code = print(job, &notes);
 	}
 	buf_release(&notes);
 	return code;

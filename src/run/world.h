@@ -128,7 +128,7 @@ const char *world_system_prompt(struct world *w);
 /* ---- run.c, check.c ---- */
 int run_agent(struct job *job, char **envp);
 /* Everything that can be told without stdin, a key or a request. -1: the job would not run, *e says why. Notes are
- * lines that begin with '#'. */
+ * lines that begin with '#'; there are none if -1 has another cause than a kernel that cannot enforce the sandbox. */
 int run_check(struct job *job, struct buf *notes, struct error *e);
 
 /* ---- signals.c ---- */

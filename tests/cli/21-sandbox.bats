@@ -212,6 +212,36 @@ sandbox() { ev "select(.subtype == \"init\").quern_sandbox | $1"; }
 	err_has "--sandbox"
 }
 
+# no_landlock ARGUMENT...: like q, on a kernel without Landlock
+no_landlock() {
+	rc=0
+	"$PY" "$LIB/no_landlock.py" "$QUERN" --base-url "$BASE" "$@" </dev/null >"$T/out" 2>"$T/err" || rc=$?
+}
+
+@test "a kernel that cannot enforce it: exit 2 for commands, --check says so too; files alone go on" {
+	"$PY" "$LIB/no_landlock.py" /bin/true || skip "no seccomp here"
+	serve "$(script "$(say end)" "$(say end)")"
+	no_landlock -p go --tools Bash
+	is "$rc" 2
+	err_has "--sandbox off"
+	is "$(result .startup_failure_reason)" sandbox_required_unavailable
+	no_landlock --check -p go --tools Bash
+	is "$rc" 2
+	err_has "--sandbox off"
+	has "$(cat "$T/out")" "# sandbox: the run would be refused: this kernel cannot enforce the sandbox (write, truncate, read_deny"
+	no_landlock --check -p go --tools Read
+	is "$rc" 0
+	no_landlock -p go --tools Read
+	exits 0
+	is "$(sandbox '.missing | join(" ")')" "write truncate read_deny"
+	is "$(sandbox .loop_confined)" false
+	no_landlock --check -p go --tools Bash --sandbox off
+	is "$rc" 0
+	no_landlock -p go --tools Bash --set sandbox.best_effort=true
+	exits 0
+	err_has "the sandbox holds in part"
+}
+
 @test "the program itself is confined, and still resolves names, spills and cleans up" {
 	needs_kernel
 	serve "$(script "$(bash_call 'mkdir -p $TMPDIR/a/b && touch $TMPDIR/a/b/c && chmod 500 $TMPDIR/a/b && seq 1 20000')" "$(say end)")"
