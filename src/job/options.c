@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "base/utf8.h"
 #include "job/job_file.h"
-#include "base/suggest.h"
 
 struct words {
 	struct setter *s;

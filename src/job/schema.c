@@ -13,8 +13,7 @@ static const char *const providers[] = { "anthropic", "replay", NULL };
 static const char *const efforts[] = { "low", "medium", "high", "xhigh", "max", NULL };
 static const char *const stdin_choices[] = { "none", "context", NULL }; /* the order of enum stdin_mode */
 static const char *const tool_names[] = { "Read", "Write", "Edit", "Glob", "Grep", "Bash", "TodoWrite", NULL };
-static const char *const modes[] = { "default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "manual",
-	                             NULL };
+static const char *const modes[] = { "default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "manual", NULL };
 static const char *const denied_choices[] = { "continue", "fail", NULL };
 static const char *const sandboxes[] = { "workspace-write", "read-only", "off", NULL };
 static const char *const executors[] = { "streaming", "batch", NULL };

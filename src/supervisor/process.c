@@ -1,4 +1,4 @@
-#include "supervisor/process.h"
+#include "supervisor/process_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,77 +14,15 @@
 #include <unistd.h>
 
 #include "supervisor/caps.h"
-#include "supervisor/census.h"
-#include "supervisor/follow.h"
-#include "supervisor/frame.h"
-#include "supervisor/spawn.h"
-#include "supervisor/tree.h"
-#include "supervisor/wire.h"
 
 #define SOCKET_FD      3
 #define QUEUE_MAX      ((size_t)1 << 20)
-#define OOM_SCORE      "500"
 #define CHILD_STACK    ((size_t)32 << 10) /* a path and a few small frames */
 #define UNKILLABLE_MS  5000 /* after KILL: a process in the hands of the kernel must not hold up the run */
-#define QUICK_PASSES   4
-#define KILL_SWEEPS    4 /* a look at /proc misses what is being forked */
+#define KILL_SWEEPS    4    /* a look at /proc misses what is being forked */
 #define KILL_PAUSE_MS  20
 #define KILL_PAUSE_MAX 1000
-#define CROWD_SWEEPS   50
-#define ELDERS_MAX     256
 #define FILE_MAX       ((rlim_t)4 << 30)
-
-/* What comes next for a child when its timer fires. */
-enum stage {
-	STAGE_RUNNING, /* its time is over: TERM */
-	STAGE_TERM,    /* its grace is over: KILL */
-	STAGE_KILL     /* it does not go: reported as killed */
-};
-
-struct process;
-
-struct child {
-	struct child *next;
-	struct process *p;
-	int id;
-	pid_t pid;
-	int status_fd; /* what the start of it failed at, if it did */
-	int64_t start_us;
-	int64_t grace_ms;
-	enum stage stage;
-	bool timed_out, killed, crowded, reported;
-	bool followed;
-	bool is_call;
-	struct reactor_timer timer;
-};
-
-/* How willingly the kernel ends a process when memory is short. A child inherits what the supervisor has while it
- * forks, which costs a fraction of what each would pay for opening a file of its own in /proc. */
-struct oom_score {
-	int fd; /* /proc/self/oom_score_adj; -1 = leave it as it is */
-	char own[16];
-};
-
-struct process {
-	struct reactor *r;
-	struct frame_conn conn;
-	bool connected;
-	const struct supervisor_config *cfg;
-	struct child_rules rules;
-	struct sandbox_shield shield; /* no child may signal us, or the loop process */
-	struct oom_score oom;
-	struct follow follow;
-	struct census census;
-	struct reactor_timer census_timer;
-	bool crowd;               /* there were too many the last time */
-	pid_t elders[ELDERS_MAX]; /* our children when the youngest program began */
-	size_t nelders;
-	struct child *children;
-	bool ending;
-	bool empty; /* no child of any kind is left */
-	int64_t kill_pause_ms;
-	struct reactor_timer end_timer;
-};
 
 static void begin_end(struct process *p, int64_t grace_ms);
 static void on_socket(void *ctx, int fd, short revents);
@@ -240,7 +178,7 @@ static void child_ended(struct process *p, pid_t pid, int status)
 	free(c);
 }
 
-static void reap(struct process *p)
+void process_reap(struct process *p)
 {
 	int status;
 	pid_t pid;
@@ -258,124 +196,7 @@ static void on_sigchld(void *ctx, int signo, int sender_pid)
 {
 	(void)signo;
 	(void)sender_pid;
-	reap(ctx);
-}
-
-/* ---- too many ---- */
-
-/* A crowd takes the processor too: without precedence we would come to a word once in a thousand. Only root may have
- * it; the others must be quick. */
-static void take_precedence(bool on)
-{
-	const struct sched_param rank = { .sched_priority = on ? 1 : 0 };
-	int policy = sched_getscheduler(0);
-
-	if (on ? policy == SCHED_OTHER : policy == (SCHED_RR | SCHED_RESET_ON_FORK))
-		(void)sched_setscheduler(0, on ? SCHED_RR | SCHED_RESET_ON_FORK : SCHED_OTHER, &rank);
-}
-
-/* One sweep over what is below us. Most passes see our own children alone, which is cheap; what is further down comes
- * to us when its parents are gone, and a look at the whole tree finds the rest. Returns how many were signalled. */
-static size_t sweep(struct process *p, const struct tree_skip *skip)
-{
-	size_t n = 0;
-
-	for (int i = 0; i < QUICK_PASSES; i++) {
-		n += tree_kill_children(skip);
-		reap(p);
-	}
-	n += tree_signal(getpid(), skip, SIGKILL);
-	reap(p);
-	return n;
-}
-
-/* Whose fault a crowd is: the child with most processes; if orphans that nobody can be asked about are more than
- * those, the youngest program. NULL: none is there any more. */
-static struct child *find_crowded(struct process *p, const size_t *counts, size_t strays)
-{
-	struct child *most = NULL, *youngest = NULL;
-	size_t i = 0, best = 0;
-
-	for (struct child *c = p->children; c; c = c->next, i++) {
-		if (counts[i] > best) {
-			best = counts[i];
-			most = c;
-		}
-		if (!youngest && !c->is_call) /* the newest stands first */
-			youngest = c;
-	}
-	return strays > best ? youngest : most;
-}
-
-/* Fills pids with the children's, without `but`; returns their number. */
-static size_t list_children(const struct process *p, const struct child *but, pid_t *pids)
-{
-	size_t n = 0;
-
-	for (const struct child *c = p->children; c; c = c->next)
-		if (c != but)
-			pids[n++] = c->pid;
-	return n;
-}
-
-/* Ends the child, what is below it, and orphans that may be its own: at first those that came up since it began, and
- * if that is not enough all there are. pids has room for the children and the elders. */
-static void end_crowd(struct process *p, struct child *c, pid_t *pids)
-{
-	struct tree_skip skip = { .spare = pids };
-
-	if (c)
-		c->crowded = true;
-	skip.nspare = list_children(p, c, pids);
-	for (size_t i = 0; i < p->nelders && !p->crowd; i++)
-		pids[skip.nspare++] = p->elders[i];
-	take_precedence(true);
-	for (int i = 0; i < CROWD_SWEEPS && sweep(p, &skip); i++)
-		;
-	take_precedence(false);
-}
-
-static void count_processes(struct process *p)
-{
-	size_t n = 0;
-
-	for (const struct child *c = p->children; c; c = c->next)
-		n++;
-	pid_t *pids = calloc(n + ELDERS_MAX + 1, sizeof *pids);
-	size_t *counts = calloc(n + 1, sizeof *counts);
-	if (pids && counts) {
-		list_children(p, NULL, pids);
-		size_t total = tree_census(getpid(), pids, n, counts);
-		bool crowd = total > p->census.max;
-		if (crowd)
-			end_crowd(p, find_crowded(p, counts, counts[n]), pids);
-		census_note(&p->census, total, crowd ? 0 : clock_mono_ms());
-		p->crowd = crowd;
-	}
-	free(pids);
-	free(counts);
-}
-
-static void watch_number(struct process *p)
-{
-	if (p->census.max && !p->census_timer.armed && !p->ending && !p->empty)
-		reactor_timer_set(p->r, &p->census_timer, clock_mono_ms() + CENSUS_LOOK_MS);
-}
-
-static void on_census_timer(void *ctx)
-{
-	struct process *p = ctx;
-
-	if (census_due(&p->census, clock_mono_ms()))
-		count_processes(p);
-	reap(p);
-	watch_number(p);
-}
-
-/* What is below us before a program begins cannot be its own. */
-static void note_elders(struct process *p)
-{
-	p->nelders = p->empty ? 0 : tree_children(p->elders, ELDERS_MAX);
+	process_reap(ctx);
 }
 
 /* ---- the end ---- */
@@ -385,10 +206,10 @@ static void on_end_timer(void *ctx)
 {
 	struct process *p = ctx;
 
-	take_precedence(true);
+	crowd_take_precedence(true);
 	for (int i = 0; i < KILL_SWEEPS && !p->empty; i++)
-		sweep(p, &(struct tree_skip){ .group = 0 });
-	take_precedence(false);
+		crowd_sweep(p, &(struct tree_skip){ .group = 0 });
+	crowd_take_precedence(false);
 	reactor_timer_set(p->r, &p->end_timer, clock_mono_ms() + p->kill_pause_ms);
 	if (p->kill_pause_ms < KILL_PAUSE_MAX)
 		p->kill_pause_ms += p->kill_pause_ms / 4;
@@ -405,7 +226,7 @@ static void begin_end(struct process *p, int64_t grace_ms)
 	}
 	p->ending = true;
 	reactor_timer_set(p->r, &p->end_timer, at);
-	reap(p);
+	process_reap(p);
 	if (p->empty || grace_ms <= 0)
 		return;
 	tree_signal(getpid(), &(struct tree_skip){ .group = 0 }, SIGTERM);
@@ -413,14 +234,6 @@ static void begin_end(struct process *p, int64_t grace_ms)
 }
 
 /* ---- starting ---- */
-
-/* That the children are the first to go is a wish: if it cannot be had, they run all the same. */
-static void set_oom_score(const struct oom_score *oom, const char *score)
-{
-	ssize_t n = oom->fd < 0 ? 0 : pwrite(oom->fd, score, strlen(score), 0);
-
-	(void)n;
-}
 
 struct child_args {
 	const struct child_plan *plan;
@@ -466,10 +279,10 @@ static pid_t fork_child(struct process *p, const struct child_plan *plan, bool f
 	/* Signals that come before the child has its own dispositions wait until then, and are not lost. */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
-	set_oom_score(&p->oom, OOM_SCORE);
+	oom_raise(&p->oom);
 	pid_t pid = new_process(plan, &p->rules, follow, p->empty);
 	int saved = errno;
-	set_oom_score(&p->oom, p->oom.own);
+	oom_restore(&p->oom);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	errno = saved;
 	return pid;
@@ -486,7 +299,7 @@ static enum child_step start(struct process *p, struct child *c, struct spawn_re
 	c->start_us = clock_mono_us();
 	c->is_call = q->plan.call != NULL;
 	if (!c->is_call)
-		note_elders(p);
+		crowd_note_elders(p);
 	c->followed = q->head.follow_cwd && !c->is_call && follow_begin(&p->follow);
 	c->pid = fork_child(p, &q->plan, c->followed);
 	int saved = errno;
@@ -505,7 +318,7 @@ static enum child_step start(struct process *p, struct child *c, struct spawn_re
 	p->empty = false;
 	if (q->head.timeout_ms > 0)
 		reactor_timer_set(p->r, &c->timer, clock_mono_ms() + q->head.timeout_ms);
-	watch_number(p);
+	crowd_watch(p);
 	return CHILD_STARTED;
 }
 
@@ -642,29 +455,6 @@ static void set_rules(struct process *p)
 	p->shield = (struct sandbox_shield){ { getpid(), getppid() } };
 }
 
-/* A score that is already as high; one has at most four digits. Numbers are compared as text here, since strtol and
- * snprintf would be the only reason to have a quarter of a megabyte more of libc in memory. */
-static bool is_high(const char *score)
-{
-	size_t digits = strspn(score, "0123456789");
-
-	return digits > strlen(OOM_SCORE) || (digits == strlen(OOM_SCORE) && strncmp(score, OOM_SCORE, digits) >= 0);
-}
-
-/* The file belongs to root as long as we are not dumpable; nothing that may look into us is running yet. */
-static void open_oom_score(struct oom_score *oom)
-{
-	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	oom->fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	if (oom->fd < 0)
-		return;
-	if (read(oom->fd, oom->own, sizeof oom->own - 1) > 0 && !is_high(oom->own)) /* never lower than we were given */
-		return;
-	close(oom->fd);
-	oom->fd = -1;
-}
-
 /* What the process is to the rest of the system. */
 static int set_identity(void)
 {
@@ -685,13 +475,13 @@ static int set_up(struct process *p, int sock)
 	if (set_identity() || set_fds(sock))
 		return -1;
 	set_rules(p);
-	open_oom_score(&p->oom);
+	oom_open(&p->oom);
 	frame_init(&p->conn, SOCKET_FD, QUEUE_MAX);
 	p->connected = true;
 	p->empty = true;
 	p->kill_pause_ms = KILL_PAUSE_MS;
 	p->census.max = p->cfg->max_processes > 0 ? (size_t)p->cfg->max_processes : 0;
-	p->census_timer.fn = on_census_timer;
+	p->census_timer.fn = crowd_on_timer;
 	p->census_timer.ctx = p;
 	p->end_timer.fn = on_end_timer;
 	p->end_timer.ctx = p;
