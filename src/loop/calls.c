@@ -2,6 +2,7 @@
  * The calls of one answer as they run: queued as soon as it is known that the answer was not cut in them, started one
  * after the other, and ended with the answer if it does not stand. What becomes of their results is for phase 3.
  */
+#include "base/json.h"
 #include "base/json_out.h"
 #include "base/utf8.h"
 #include "loop/state.h"
@@ -29,8 +30,12 @@ static void refuse_bad_input(struct loop *l, const struct block *use, struct too
 {
 	struct buf b = BUF_INIT(SHOWN_BAD_INPUT * 8);
 	size_t n = strlen(use->bad_input);
+	struct error why = ERROR_INIT;
 
-	buf_adds(&b, "InputValidationError: the tool input is not a JSON object: {\"INVALID_JSON\":");
+	buf_adds(&b, "InputValidationError: the tool input is not a JSON object");
+	if (n > 0 && json_validate(use->bad_input, n, JSON_REPAIR | JSON_UNIQUE, NULL, &why))
+		buf_addf(&b, " (%s)", why.msg);
+	buf_adds(&b, ": {\"INVALID_JSON\":");
 	json_quote(&b, use->bad_input, utf8_floor(use->bad_input, n, SHOWN_BAD_INPUT));
 	buf_adds(&b, "}");
 	set_error_text(l, r, buf_str(&b));

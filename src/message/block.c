@@ -57,6 +57,17 @@ static int read_thinking(struct block *b, const struct json *doc, struct error *
 	return read_text(b, doc, "signature", e);
 }
 
+/* What a key that occurs twice means is each reader's guess, and a server may refuse the request that holds it. 1 or 0;
+ * -1: no memory. */
+static int has_twin_keys(const char *raw, size_t n, struct error *e)
+{
+	struct error why = ERROR_INIT;
+
+	if (json_validate(raw, n, JSON_UNIQUE, NULL, &why) == 0)
+		return 0;
+	return why.code == ERR_NOMEM ? error_nomem(e) : 1;
+}
+
 /* The request must hold an object as input, so one that is none is replaced; what came is kept beside it. */
 static int replace_input(struct block *b, const char *raw, size_t n, struct error *e)
 {
@@ -87,8 +98,9 @@ static int read_tool_use(struct block *b, const struct json *doc, struct error *
 	int input = json_get(doc, json_root(doc), "input");
 	size_t n;
 	const char *raw = json_raw(doc, input, &n);
-	if (json_type(doc, input) != JSON_OBJECT)
-		return replace_input(b, raw, n, e);
+	int bad = json_type(doc, input) != JSON_OBJECT ? 1 : has_twin_keys(raw, n, e);
+	if (bad)
+		return bad < 0 ? -1 : replace_input(b, raw, n, e);
 	b->input = strndup(raw, n);
 	return b->input ? 0 : error_nomem(e);
 }

@@ -36,7 +36,8 @@ struct block {
 	char *id;        /* tool_use: id; tool_result: tool_use_id; else NULL */
 	char *name;      /* tool_use: tool name; else NULL */
 	char *input;     /* tool_use: the input object as JSON text; else NULL */
-	char *bad_input; /* tool_use whose streamed input was no JSON object: the raw text (input is "{}"); else NULL */
+	char *bad_input; /* tool_use whose streamed input was no JSON object, or had a key twice: the raw text (input is
+	                    "{}"); else NULL */
 	char *text; /* text: decoded; thinking: the signature ("" = unsigned); tool_result: decoded text; else NULL */
 	size_t text_len;
 	bool is_error; /* tool_result */
@@ -52,7 +53,8 @@ struct block *block_new_tool_result_json(const char *tool_use_id, const char *co
 /* A tool_use made from its parts; input_json must be a JSON object's text and is kept byte for byte. */
 struct block *block_new_tool_use(const char *id, const char *name, const char *input_json, size_t n);
 /* Takes an object as the API sent it and keeps its bytes, but for what no request may hold: ill-formed UTF-8 and
- * lone surrogate escapes become U+FFFD, a tool_use input that is no object becomes {} (see bad_input). */
+ * lone surrogate escapes become U+FFFD, a tool_use input that is no object, or has a key twice, becomes {} (see
+ * bad_input). */
 struct block *block_from_json(const char *json, size_t n, struct error *e);
 /* A copy of a tool_use (or tool_result) under another id (an id already in history is renamed on entry). */
 struct block *block_with_id(const struct block *b, const char *id);

@@ -129,6 +129,8 @@ static void test_repair(void **state)
 		{ "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"n\",\"input\":\"{}\"}", "\"{}\"" },
 		{ "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"n\",\"input\":[1]}", "[1]" },
 		{ "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"n\"}", "" },
+		{ "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"n\",\"input\":{\"a\":[{\"b\":1,\"\\u0062\":2}]}}",
+		  "{\"a\":[{\"b\":1,\"\\u0062\":2}]}" },
 	};
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		b = from(cases[i].json);

@@ -50,7 +50,7 @@ static const struct path paths[] = {
 	    "text done"),
 	  "next_turn next_turn next_turn next_turn next_turn next_turn completed", 0, 7 },
 	{ "bad input is shown to the model", S("bad SafeA t1 {\"x", "text done"), "next_turn completed", 0, 2,
-	  "result t1 error InputValidationError: the tool input is not a JSON object: {\"INVALID_JSON\":" },
+	  "result t1 error InputValidationError: the tool input is not a JSON object (offset 1: " },
 	{ "an id that was used before gets another", S("use SafeA t1", "use SafeA t1", "text done"),
 	  "next_turn next_turn completed", 0, 3, "result toolu_00000000" },
 	{ "twice the same id in one answer", S("use SafeA t1 | use SafeA t1", "text done"), "next_turn completed", 0, 2,
