@@ -357,6 +357,23 @@ struct path_hit path_rule_try_text(const struct path_rule *r, const char *path, 
 	return path_rule_try(r, (struct glob){ s, n, NULL }, self, true);
 }
 
+bool path_rule_glob(const char *pattern, bool wide, struct buf *out, bool *anywhere)
+{
+	const char *rest;
+	enum anchor where = anchor_of(pattern, wide, &rest);
+
+	if (where == AT_ROOT || where == AT_HOME || strpbrk(rest, "[]{}\\!") || strstr(rest, ".."))
+		return false;
+	if (strncmp(rest, "./", 2) == 0)
+		rest += 2;
+	rest += strspn(rest, "/");
+	*anywhere = where == AT_ANY_DEPTH;
+	if (*rest == '\0' || strcmp(rest, ".") == 0 || strstr(rest, "./"))
+		return false;
+	buf_addf(out, "%s%s", *anywhere ? "**/" : "/", rest);
+	return !out->failed;
+}
+
 void path_rule_describe(const char *pattern, bool wide, const char *workspace, const char *home, struct buf *out)
 {
 	const char *rest;

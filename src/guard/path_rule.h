@@ -56,6 +56,10 @@ struct path_hit path_rule_try(const struct path_rule *r, struct glob path, bool 
 /* The same for a path that is known. */
 struct path_hit path_rule_try_text(const struct path_rule *r, const char *path, bool self);
 
+/* The pattern as a glob of ripgrep, from the workspace on; or, for one that fits at any depth, from any directory in it
+ * on (*anywhere). False: it has no such form. Beneath what it fits all is left out too. */
+bool path_rule_glob(const char *pattern, bool wide, struct buf *out, bool *anywhere);
+
 void path_rule_describe(const char *pattern, bool wide, const char *workspace, const char *home, struct buf *out);
 
 #endif

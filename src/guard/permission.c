@@ -240,6 +240,21 @@ bool permissions_hide(const struct permissions *p, const char *path)
 	return false;
 }
 
+bool permissions_hide_glob(const struct permissions *p, size_t i, const char *dir, struct buf *out)
+{
+	bool anywhere = false;
+
+	buf_clear(out);
+	if (i >= p->n)
+		return false;
+	const struct rule *r = &p->rule[i];
+	bool hides = r->effect != RULE_ALLOW && r->kind == RULE_PATH && strcmp(r->tool, "Read") == 0;
+	if (!hides || !path_is_in(dir, p->at.dirs[0]) || !path_rule_glob(r->spec, true, out, &anywhere) ||
+	    (!anywhere && strcmp(dir, p->at.dirs[0]) != 0))
+		buf_clear(out);
+	return true;
+}
+
 /* ---- what is offered ---- */
 
 /* Is there an allow rule that some use of the tool could fall under? */

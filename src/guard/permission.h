@@ -68,6 +68,9 @@ void permissions_judge(const struct permissions *p, const struct permission_call
 
 /* Must a search leave the file out, because a rule forbids to read it, or asks first? path: absolute, without links. */
 bool permissions_hide(const struct permissions *p, const char *path);
+/* The i-th rule for which that may be true, as a glob of ripgrep for a search from dir on; "" if it has no such form:
+ * the globs save a search from finding what is left out afterwards. False: there are no more rules. */
+bool permissions_hide_glob(const struct permissions *p, size_t i, const char *dir, struct buf *out);
 /* Is there any rule for which permissions_hide may be true? */
 bool permissions_hide_any(const struct permissions *p);
 

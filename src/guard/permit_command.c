@@ -165,6 +165,40 @@ static void forbid_command(struct judging *j, const struct shell_command *c)
 
 /* ---- allow ---- */
 
+/* `$PWD/x` while it is known. Nothing is known of a variable that an allowed command may set. */
+static bool from_pwd(const struct judging *j, const struct shell_command *c, const struct shell_word *w,
+                     struct buf *out)
+{
+	size_t n = strncmp(w->text, "$PWD", 4) == 0 ? 4 : strncmp(w->text, "${PWD}", 6) == 0 ? 6 : 0;
+	const char *rest = w->text + n;
+
+	if (n == 0 || w->glob || c->after_cd || j->at.set_pwd || (*rest && *rest != '/') || strpbrk(rest, "$`<>") ||
+	    (w->splits && strpbrk(j->at.start, " \t\n*?[")))
+		return false;
+	buf_addf(out, "%s%s", j->at.start, rest);
+	return !out->failed;
+}
+
+static bool permit_word(struct judging *j, const struct shell_command *c, enum path_use use, const struct shell_word *w,
+                        struct finding *why);
+
+static bool permit_expanding(struct judging *j, const struct shell_command *c, enum path_use use,
+                             const struct shell_word *w, struct finding *why)
+{
+	struct buf b = BUF_INIT(2 * PATH_TEXT_MAX);
+	bool fine = false;
+
+	if (from_pwd(j, c, w, &b)) {
+		const struct shell_word path = { .text = buf_str(&b), .literal = true };
+		fine = permit_word(j, c, use, &path, why);
+	} else {
+		finding_worsen(why, PERMIT_ASK, "path", NULL, "where '%.100s' leads is not known before it runs",
+		               w->text);
+	}
+	buf_release(&b);
+	return fine;
+}
+
 /* A word that names a file, in the places where it may lead. True if all of them are fine. */
 static bool permit_word(struct judging *j, const struct shell_command *c, enum path_use use, const struct shell_word *w,
                         struct finding *why)
@@ -172,6 +206,8 @@ static bool permit_word(struct judging *j, const struct shell_command *c, enum p
 	bool follows = c->after_cd && word_is_relative(w->text);
 	const char *bases[] = { j->at.start, follows ? j->at.after : NULL };
 
+	if (w->expands)
+		return permit_expanding(j, c, use, w, why);
 	if (!word_is_known(j, w) || (follows && j->at.lost) || (w->tilde && !j->p->at.home)) {
 		finding_worsen(why, PERMIT_ASK, "path", NULL, "where '%.100s' leads is not known before it runs",
 		               w->text);
@@ -247,6 +283,30 @@ static bool permit_wildcard(struct judging *j, const struct shell_command *c, co
 	return permit_word(j, c, USE_READ, &head, why) && permit_links(j, c, w, why);
 }
 
+/* Does it read, in directories that it goes through, what links lead to? */
+static bool follows_links(const struct shell_view *v)
+{
+	static const struct {
+		const char *name, *letters, *word, *unless;
+	} rows[] = { { "grep", "R", "--dereference-recursive", "" },
+		     { "egrep", "R", "--dereference-recursive", "" },
+		     { "fgrep", "R", "--dereference-recursive", "" },
+		     { "rg", "L", "--follow", "" },
+		     { "diff", "r", "--recursive", "--no-dereference" } };
+	const char *name = v->word[0].text;
+	bool found = false;
+
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+		for (size_t i = 1; strcmp(rows[k].name, name) == 0 && i < v->nwords; i++) {
+			const char *t = v->word[i].text;
+			if (*rows[k].unless && strcmp(t, rows[k].unless) == 0)
+				return false;
+			found = found || strcmp(t, rows[k].word) == 0 ||
+			        (t[0] == '-' && t[1] != '-' && strpbrk(t, rows[k].letters));
+		}
+	return found;
+}
+
 static bool permit_paths(struct judging *j, const struct shell_command *c, const struct shell_view *v, bool edits,
                          struct finding *why)
 {
@@ -259,8 +319,16 @@ static bool permit_paths(struct judging *j, const struct shell_command *c, const
 		finding_worsen(why, PERMIT_ASK, "command", NULL, "which files it uses cannot be told");
 		return false;
 	}
+	if (follows_links(v)) {
+		finding_worsen(why, PERMIT_ASK, "path", NULL,
+		               "it follows links to wherever they lead; leave that out (grep -r, rg without -L, diff "
+		               "--no-dereference)");
+		return false;
+	}
 	while (shell_paths_next(&paths, &w, &use)) {
 		bool writes = use == PATH_USE_WRITE;
+		if (w->pipe && !writes)
+			continue;
 		if (writes && !edits) {
 			finding_worsen(why, PERMIT_ASK, "mode", NULL, "it writes '%.100s'", w->text);
 			return false;
@@ -321,6 +389,17 @@ static bool exact_with_assignments(const struct rule *r, const struct shell_comm
 	return fits;
 }
 
+/* `ls*` is the commands whose names begin so, not `ls/../../bin/other`. */
+static bool stays_a_name(const struct rule *r, const struct shell_view *v)
+{
+	size_t i = 0;
+
+	for (; i < r->command.n && r->command.s[i] && r->command.s[i] < GLOB_ANY; i++)
+		if (r->command.s[i] == '/')
+			return true;
+	return i == 0 || i >= r->command.n || r->command.s[i] == '\0' || !strchr(v->word[0].text, '/');
+}
+
 static bool allowed_by_rule(const struct permissions *p, const struct shell_command *c, const struct shell_view *v)
 {
 	struct line l = { 0 };
@@ -333,7 +412,7 @@ static bool allowed_by_rule(const struct permissions *p, const struct shell_comm
 			continue;
 		if (v->opaque)
 			fits = exact_with_assignments(r, c);
-		else if (v->nwords > 0 && (rule_is_exact(r) || !v->exact_only))
+		else if (v->nwords > 0 && (rule_is_exact(r) || !v->exact_only) && stays_a_name(r, v))
 			fits = rule_covers_command(r, text);
 	}
 	line_release(&l);
@@ -341,9 +420,11 @@ static bool allowed_by_rule(const struct permissions *p, const struct shell_comm
 }
 
 /* git finds its configuration, which names programs, in the directory it stands in. */
-static bool reads_only(const struct shell_command *c, const struct shell_view *v)
+static bool reads_only(const struct judging *j, const struct shell_command *c, const struct shell_view *v)
 {
-	if (c->after_cd && v->nwords > 0 && strcmp(v->word[0].text, "git") == 0)
+	bool moved = c->after_cd && !(j->at.after && !j->at.lost && strcmp(j->at.after, j->at.start) == 0);
+
+	if (moved && v->nwords > 0 && strcmp(v->word[0].text, "git") == 0)
 		return false;
 	return shell_reads_only(v);
 }
@@ -361,7 +442,7 @@ static bool permit_view(struct judging *j, const struct shell_command *c, const 
 		return false;
 	if (v->nwords == 0)
 		return true; /* assignments that are safe; redirections are looked at by themselves */
-	if (reads_only(c, v))
+	if (reads_only(j, c, v))
 		return permit_paths(j, c, v, false, why);
 	return p->mode == MODE_ACCEPT_EDITS && shell_edits_files(v) && permit_paths(j, c, v, true, why);
 }
@@ -412,12 +493,14 @@ static bool is_cd(const struct shell_command *c)
 	return false;
 }
 
-/* HOME=x anywhere: in front of a command, behind export, env, read, ... */
-static bool sets_home(const struct shell_command *c)
+/* NAME=x or NAME anywhere: in front of a command, behind export, env, read, ... */
+static bool sets(const struct shell_command *c, const char *name)
 {
+	size_t n = strlen(name);
+
 	for (size_t i = 0; i < c->nassign + c->nwords; i++) {
 		const char *text = i < c->nassign ? c->assign[i].text : c->word[i - c->nassign].text;
-		if (strncmp(text, "HOME", 4) == 0 && (text[4] == '\0' || text[4] == '=' || text[4] == '+'))
+		if (strncmp(text, name, n) == 0 && (text[n] == '\0' || text[n] == '=' || text[n] == '+'))
 			return true;
 	}
 	return false;
@@ -439,7 +522,8 @@ static int find_places(struct judging *j, const char *command)
 			j->at.lost = true;
 		if (c->nwords > 0 && strcmp(shell_base_name(c->word[0].text), "shopt") == 0)
 			j->at.dotted = true;
-		j->at.homeless = j->at.homeless || sets_home(c);
+		j->at.homeless = j->at.homeless || sets(c, "HOME");
+		j->at.set_pwd = j->at.set_pwd || sets(c, "PWD");
 	}
 	command += strspn(command, " \t\n");
 	if (ncd != 1 || cd != parse->command || strncmp(command, "cd ", 3) != 0 || cd->nwords != 2 ||

@@ -12,6 +12,7 @@ struct places {
 	bool lost;     /* behind a cd nobody can say where relative paths start */
 	bool dotted;   /* shopt may have let wildcards fit leading dots */
 	bool homeless; /* HOME may have been set: ~ is not known */
+	bool set_pwd;  /* PWD may have been */
 };
 
 struct judging {

@@ -146,7 +146,7 @@ static void forbid_word(struct judging *j, const struct shell_command *c, enum p
 	const struct rule *r = path_rule_any(j->p, use);
 	bool follows = c->after_cd && word_is_relative(w->text);
 
-	if (!r)
+	if (!r || w->pipe)
 		return;
 	if (w->expands || !tilde_is_known(j, w) || (follows && j->at.lost)) {
 		if (certain)

@@ -198,6 +198,8 @@ static void judge_arithmetic(struct shell_in *h)
 	}
 }
 
+#define TOO_LONG "longer than 10,000 characters: put it in a file with Write, and run that"
+
 /* Bash keeps \001 and \177 for itself, a NUL ends its text, and what is no UTF-8 it may see otherwise than we do. */
 static const char *text_fault(const char *text, size_t n)
 {
@@ -212,7 +214,7 @@ static const char *text_fault(const char *text, size_t n)
 	}
 	if (!utf8_valid(text, n, NULL))
 		return "invalid UTF-8";
-	return chars > SHELL_COMMAND_MAX ? "longer than 10,000 characters" : NULL;
+	return chars > SHELL_COMMAND_MAX ? TOO_LONG : NULL;
 }
 
 void shell_parse(struct shell_parse *p, const char *text, size_t n)
@@ -222,7 +224,7 @@ void shell_parse(struct shell_parse *p, const char *text, size_t n)
 	};
 
 	memset(p, 0, sizeof *p);
-	p->failure = n > 4 * (size_t)SHELL_COMMAND_MAX ? "longer than 10,000 characters" : text_fault(text, n);
+	p->failure = n > 4 * (size_t)SHELL_COMMAND_MAX ? TOO_LONG : text_fault(text, n);
 	if (!p->failure && shell_list_all(&h))
 		shell_nested_texts(&h);
 	judge_arithmetic(&h);

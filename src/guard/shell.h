@@ -20,6 +20,7 @@ struct shell_word {
 	bool glob;        /* holds an unquoted * ? [ or a brace expansion */
 	bool tilde;       /* begins with an unquoted ~ */
 	bool expands;     /* holds $x, ${x}, $( ), ` `, $(( )), <( ): its value is not known */
+	bool pipe;        /* one <( ) and nothing else: what it names is no file of anybody's */
 	bool splits;      /* an expansion stands outside quotes: it may become several words, or none */
 };
 

@@ -20,15 +20,15 @@ struct removal {
 
 /* ---- protected places ---- */
 
-/* Nothing but signs of a pattern: it takes all that is there. */
+/* Nothing but signs of a pattern: it takes all that is there. What !(x) and its like take is not told. */
 static bool takes_all(const char *name)
 {
-	return name[strcspn(name, "*?[")] && !name[strspn(name, "*?[].!^")];
+	return strchr(name, '(') || (name[strcspn(name, "*?[")] && !name[strspn(name, "*?[].!^")]);
 }
 
 static bool same(const char *pattern, bool glob, const char *path)
 {
-	return glob ? !fnmatch(pattern, path, FNM_PATHNAME) : !strcmp(pattern, path);
+	return glob ? !fnmatch(pattern, path, FNM_PATHNAME | FNM_EXTMATCH) : !strcmp(pattern, path);
 }
 
 /* Is the pattern (absolute, without . and ..) the place or one above it, or all that is in one of these? */
@@ -191,7 +191,7 @@ static bool is_expansion(const char *p)
 static bool judge_expanding(const struct removal *r, const struct shell_word *w, const char *text)
 {
 	struct buf b = BUF_INIT(PATH_BYTES_MAX);
-	bool open = false, pattern = w->glob && strpbrk(text, "*?[");
+	bool open = false, pattern = w->glob && strpbrk(text, "*?[(");
 	bool critical = false;
 
 	for (const char *p = text; *p;) {

@@ -342,7 +342,7 @@ bool shell_dollar(struct shell_in *h, struct shell_state *w, bool in_double)
 	if ((c == '\'' || c == '"') && !in_double)
 		return dollar_quote(h, w, c);
 	if (c == '[')
-		return shell_fail(h, "arithmetic in $[ ]");
+		return shell_fail(h, "arithmetic in $[ ]: write $(( ))");
 	if (c == '(' || c == '{') {
 		if (!shell_enter(h))
 			return false;

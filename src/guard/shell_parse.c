@@ -118,7 +118,7 @@ static bool pipeline(struct shell_in *h)
 		} else if (!accept(h, "!")) {
 			break;
 		} else if (shell_cur(h) == '(') {
-			return shell_fail(h, "an extended pattern");
+			return shell_fail(h, "`!(` where a command should be: write `! (`");
 		}
 	}
 	for (;;) {
@@ -283,6 +283,8 @@ static bool function_command(struct shell_in *h)
 	shell_blanks(h);
 	if (!shell_word(h, WORD_PLAIN, &name))
 		return false;
+	if (name.expands) /* `function +(body)` */
+		return shell_fail(h, "a function whose name is not understood");
 	shell_blanks(h);
 	if (shell_cur(h) == '(') {
 		size_t at = h->i++;
@@ -299,7 +301,7 @@ static bool function_command(struct shell_in *h)
  * COPROC). */
 static bool coproc_command(struct shell_in *h)
 {
-	return shell_fail(h, "coproc");
+	return shell_fail(h, "coproc, whose text bash changes: use a pipe or run_in_background");
 }
 
 static bool brace_command(struct shell_in *h)

@@ -93,8 +93,8 @@ static bool announce(struct shell_in *h, struct shell_redirects *r, bool tabs)
 		here->quoted |= strchr("'\"\\", h->s[i]) != NULL;
 	if (end.expands || memchr(h->s + from, '$', h->i - from) || memchr(end.text, '\n', strlen(end.text)))
 		return shell_fail(h, "a here-document's end that is not understood");
-	if (h->cases) /* inside $( ) bash 5.2 joins the commands behind it to one */
-		return shell_fail(h, "a here-document inside a case");
+	if (h->cases && h->nested) /* inside $( ) bash 5.2 joins the commands behind it to one */
+		return shell_fail(h, "a here-document in a case in $( ): use printf");
 	if (h->nhere == SHELL_PENDING_MAX)
 		return shell_fail(h, "too many here-documents");
 	here->end = end.text;

@@ -104,12 +104,26 @@ static void note(struct shell_state *w, int c, enum shell_word_mode mode)
 		w->braces--;
 }
 
+/* At a sign with ( behind it. */
+static bool is_empty_group(struct shell_in *h)
+{
+	size_t at = h->i++;
+
+	shell_cur(h);
+	for (h->i++; shell_is_blank(shell_cur(h));)
+		h->i++;
+	bool empty = shell_cur(h) == ')';
+	h->i = at;
+	return empty;
+}
+
 static bool plain(struct shell_in *h, struct shell_state *w, enum shell_word_mode mode, int c)
 {
 	bool group = shell_ahead(h) == '(' && c && strchr("?*+@!", c);
 
-	if (group && mode != WORD_CONDITION && mode != WORD_REGEX)
-		return shell_fail(h, "an extended pattern");
+	/* `a?()` is the name of a function; else bash either takes it for a pattern or for no command at all */
+	if (group && mode != WORD_REGEX && is_empty_group(h))
+		return shell_fail(h, "an extended pattern without a pattern in it");
 	note(w, c, mode);
 	w->last = c;
 	h->i++;
@@ -188,12 +202,11 @@ static bool piece(struct shell_in *h, struct shell_state *w, enum shell_word_mod
 bool shell_word(struct shell_in *h, enum shell_word_mode mode, struct shell_word *out)
 {
 	struct shell_state w = { .last = 0 };
-	size_t start = h->text.len;
-	bool end = false;
+	size_t start = h->text.len, pieces = 0;
+	bool end = false, process = shell_cur(h) == '<';
 
-	shell_cur(h);
 	size_t from = h->i;
-	while (!end)
+	for (; !end; pieces++)
 		if (!piece(h, &w, mode, &end))
 			return false;
 	if (h->i == from)
@@ -205,6 +218,7 @@ bool shell_word(struct shell_in *h, enum shell_word_mode mode, struct shell_word
 	out->glob = w.glob;
 	out->tilde = w.tilde;
 	out->expands = w.expands;
+	out->pipe = process && pieces == 2; /* the second is the end */
 	out->splits = w.splits && mode == WORD_PLAIN;
 	out->literal = !w.glob && !w.tilde && !w.expands;
 	return true;

@@ -46,9 +46,22 @@ static const char *below(const char *path, const char *dir)
 	return strncmp(path, dir, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
 }
 
+/* What is found counts against the output that is kept, also what is left out of it afterwards. */
+static int leave_out(struct call *c)
+{
+	struct buf glob = BUF_INIT(8192);
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && permissions_hide_glob(c->t->cfg.permissions, i, c->base, &glob); i++)
+		if (glob.len > 0)
+			rc = call_arg(c, "--glob=!%s", buf_str(&glob));
+	buf_release(&glob);
+	return rc;
+}
+
 int search_end(struct call *c)
 {
-	int rc = call_arg(c, "--glob=!.git");
+	int rc = call_arg(c, "--glob=!.git") < 0 ? -1 : leave_out(c);
 
 	for (const char *const *f = c->t->cfg.skip_files; rc == 0 && f && *f; f++) {
 		const char *rel = below(*f, c->base);

@@ -124,6 +124,29 @@ read_call() { call Read "$(jq -cn --arg p "$1" '{file_path: $p}')"; }
 	is "$(result '.permission_denials | length')" 5
 }
 
+@test "what a search must leave out does not use up its output" {
+	mkdir conf
+	yes secret-word-secret-word-secret-word-secret-word | head -100000 | tee .env conf/key >a.env
+	echo secret-word >z
+	serve "$(script "$(call Grep '{"pattern":"secret","output_mode":"content"}')" "$(say end)")"
+	q -p go --disallowedTools 'Read(*.env),Read(/conf/**)'
+	exits 0
+	is "$(result_text 2)" "z:1:secret-word"
+}
+
+@test "a wildcard does not lead through a link of the repository to what lies outside" {
+	echo far >"$T/far"
+	ln -s "$T/far" note.txt
+	echo near >near.md
+	serve "$(script "$(bash_call 'cat *.txt')" "$(bash_call 'cat *.md')" "$(say end)")"
+	q -p go
+	exits 0
+	is "$(result_is_error 2)" true
+	has "$(result_text 2)" "outside the workspace"
+	is "$(result_text 3)" near
+	is "$(result '.permission_denials | length')" 1
+}
+
 @test "a path outside is read if a rule names it, and only read" {
 	mkdir "$T/outside" && echo far >"$T/outside/f" && echo no >"$T/other"
 	ln -s "$T/other" "$T/outside/link"

@@ -681,6 +681,19 @@ static void searches_leave_out_what_must_not_be_read(void **state)
 	assert_true(permissions_hide(g.p, env));
 	assert_true(permissions_hide(g.p, key));
 	assert_false(permissions_hide(g.p, plain));
+	struct buf globs = BUF_INIT(1000), one = BUF_INIT(1000);
+	char *sub = expand("@/ws/sub"), *out = expand("@/out");
+	const char *const from[] = { g.ws, sub, out };
+	for (size_t k = 0; k < LENGTH(from); k++)
+		for (size_t i = 0; permissions_hide_glob(g.p, i, from[k], &one); i++)
+			buf_addf(&globs, "%s|", buf_str(&one));
+	assert_string_equal(buf_str(&globs), "/conf/**|**/.env||"
+	                                     "|**/.env||"
+	                                     "|||");
+	buf_release(&globs);
+	buf_release(&one);
+	free(sub);
+	free(out);
 	free(env);
 	free(key);
 	free(plain);

@@ -361,15 +361,80 @@ static void everyday_commands_run_beside_deny_rules(void **state)
 static void everyday_commands_that_read_need_no_rule(void **state)
 {
 	static const char *const commands[] = {
-		"set -euo pipefail; ls",          "set -x; ls",
-		"git status && git diff",         "grep -rn x src | head",
-		"find . -name '*.c' | wc -l",     "[ -f a.c ] && cat a.c",
+		"set -euo pipefail; ls",
+		"set -x; ls",
+		"git status && git diff",
+		"grep -rn x src | head",
+		"find . -name '*.c' | wc -l",
+		"[ -f a.c ] && cat a.c",
 		"echo \"$(git rev-parse HEAD)\"",
+		"ls -la $PWD",
+		"cat \"${PWD}/a.c\"",
+		"diff <(sort a.c) <(sort src/x.c)",
+		"grep -rn x src && diff -r --no-dereference src sub",
 	};
+	char here[400];
+	const char *const there[] = { here };
 	struct permissions *p = guard(MODE_DEFAULT, NULL, NULL);
+
+	snprintf(here, sizeof here, "cd %s && git status && cat a.c", ws);
+	check(p, there, 1, true);
 	(void)state;
 
 	check(p, commands, LENGTH(commands), true);
+	permissions_free(p);
+}
+
+static void with_bash_allowed_nothing_but_harm_is_refused(void **state)
+{
+	static const char *const fine[] = {
+		"shopt -s extglob\nls !(a.c)",
+		"ls +(a|b)*",
+		"case $x in @(a|b)) echo y;; esac",
+		"case \"$1\" in\n  a|b) echo a ;;\n  *) cat <<EOF\nx\nEOF\n ;;\nesac",
+		"rm -rf build/!(keep)",
+	};
+	static const char *const harm[] = {
+		"a?() { rm -rf /; }; a?",
+		"@() { rm -rf /; }; @",
+		"function +(rm -rf /); +",
+		"rm -rf /!(x)",
+		"rm -rf ~/!(x)",
+		"rm -rf ../@(ws)",
+		"x=$(case a in a) cat <<E\nb\nE\n;; esac; rm -rf /)",
+	};
+	static const char *const bash[] = { "Bash", NULL };
+	struct permissions *p = guard(MODE_DEFAULT, bash, NULL), *q = guard(MODE_BYPASS, NULL, NULL);
+	(void)state;
+
+	check(p, fine, LENGTH(fine), true);
+	check(q, fine, LENGTH(fine), true);
+	check(p, harm, LENGTH(harm), false);
+	check(q, harm, LENGTH(harm), false);
+	permissions_free(p);
+	permissions_free(q);
+}
+
+static void an_allow_rule_reaches_no_further(void **state)
+{
+	static const char *const rules[] = { "Bash(ls*)", "Bash(./bin/t*)", "Bash(make *)", NULL };
+	static const char *const fine[] = { "lsblk", "ls /etc", "./bin/test x", "make a" };
+	static const char *const others[] = {
+		"ls/../../bin/rm x",
+		"git -c core.pager='rm x' log",
+		"PWD=/etc; cat $PWD/passwd",
+		"for PWD in /etc; do cat $PWD/passwd; done",
+		"cd src && cat $PWD/../../out/secret",
+		"grep -R x .",
+		"rg -L x",
+		"diff -r src sub",
+		"cd sub && git status",
+	};
+	struct permissions *p = guard(MODE_DEFAULT, rules, NULL);
+	(void)state;
+
+	check(p, fine, LENGTH(fine), true);
+	check(p, others, LENGTH(others), false);
 	permissions_free(p);
 }
 
@@ -408,6 +473,8 @@ int main(void)
 		cmocka_unit_test(wildcards_do_not_lead_outside),
 		cmocka_unit_test(everyday_commands_run_beside_deny_rules),
 		cmocka_unit_test(everyday_commands_that_read_need_no_rule),
+		cmocka_unit_test(with_bash_allowed_nothing_but_harm_is_refused),
+		cmocka_unit_test(an_allow_rule_reaches_no_further),
 		cmocka_unit_test(thousands_of_words_are_refused_soon),
 	};
 
