@@ -1,9 +1,9 @@
 #include "base/pcre2_api.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "base/library.h"
 
 #define SONAME "libpcre2-8.so.0"
 
@@ -24,22 +24,9 @@ static const struct {
 
 #define ROW(function) { "pcre2_" #function "_8", offsetof(struct pcre2_api, function) },
 
-static const struct {
-	const char *name;
-	size_t offset;
-} functions[] = { PCRE2_API_FUNCTIONS(ROW) };
+static const struct library_function functions[] = { PCRE2_API_FUNCTIONS(ROW) };
 
 int pcre2_api_load(struct pcre2_api *api, struct error *e)
 {
-	void *library = dlopen(SONAME, RTLD_LAZY | RTLD_LOCAL);
-
-	if (!library)
-		return error_set(e, ERR_SYS, "cannot load %s, which matches patterns: %s", SONAME, dlerror());
-	for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-		void *address = dlsym(library, functions[i].name);
-		if (!address)
-			return error_set(e, ERR_SYS, "%s is too old: it has no %s", SONAME, functions[i].name);
-		memcpy((char *)api + functions[i].offset, &address, sizeof address);
-	}
-	return 0;
+	return library_load(SONAME, "matches patterns", functions, sizeof functions / sizeof functions[0], api, e);
 }

@@ -217,11 +217,13 @@ static int hide_denied(struct places *p, const struct sandbox_config *cfg, const
 	for (const char *const *d = cfg->read_deny; d && *d; d++) {
 		char *path = expand(*d, cfg->home);
 		char *real = path ? real_or_missing(path) : NULL;
-		int rc = real ? 0 : error_sys(e, "sandbox.read_deny: '%s'", *d);
-		if (rc && e && errno != ENOMEM)
-			e->code = ERR_INPUT;
+		if (!real) {
+			error_sys(e, "sandbox.read_deny: '%s'", *d);
+			if (e && errno != ENOMEM)
+				e->code = ERR_INPUT;
+		}
 		free(path);
-		if (rc || hide(p, real, cfg, writable, passed_over, e))
+		if (!real || hide(p, real, cfg, writable, passed_over, e))
 			return -1;
 	}
 	return 0;

@@ -51,7 +51,7 @@ static bool accept(struct shell_in *h, const char *word)
 	char got[10];
 	size_t end;
 
-	if (!short_word(h, got, &end) || strcmp(got, word))
+	if (!short_word(h, got, &end) || strcmp(got, word) != 0)
 		return false;
 	h->i = end;
 	return true;
@@ -82,7 +82,7 @@ static size_t opener(struct shell_in *h, size_t *end)
 
 	if (!short_word(h, got, end))
 		return COUNT(openers);
-	while (i < COUNT(openers) && strcmp(got, openers[i].word))
+	while (i < COUNT(openers) && strcmp(got, openers[i].word) != 0)
 		i++;
 	return i;
 }

@@ -1,9 +1,9 @@
 #include "model/curl_api.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "base/library.h"
 
 #define SONAME "libcurl.so.4"
 
@@ -27,23 +27,10 @@ static const struct {
 
 #define ROW(function) { "curl_" #function, offsetof(struct curl_api, function) },
 
-static const struct {
-	const char *name;
-	size_t offset;
-} functions[] = { CURL_API_FUNCTIONS(ROW) };
+static const struct library_function functions[] = { CURL_API_FUNCTIONS(ROW) };
 
 int curl_api_load(struct curl_api *api, struct error *e)
 {
-	/* Lazy: libcurl and what it needs have thousands of functions, of which a request calls some hundred. */
-	void *library = dlopen(SONAME, RTLD_LAZY | RTLD_LOCAL);
-
-	if (!library)
-		return error_set(e, ERR_SYS, "cannot load %s, which talks to the model server: %s", SONAME, dlerror());
-	for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-		void *address = dlsym(library, functions[i].name);
-		if (!address)
-			return error_set(e, ERR_SYS, "%s is too old: it has no %s", SONAME, functions[i].name);
-		memcpy((char *)api + functions[i].offset, &address, sizeof address);
-	}
-	return 0;
+	return library_load(SONAME, "talks to the model server", functions, sizeof functions / sizeof functions[0], api,
+	                    e);
 }
