@@ -34,6 +34,7 @@ struct sandbox_config {
 	const char *const *read_deny; /* to be hidden beside the default secret places, likewise; may be missing yet */
 	const char *key_file;         /* hidden too if it lies in no writable place; NULL = none */
 	const char *home;             /* "~" and where the default secret places are; NULL = not known */
+	const char *account_home; /* the system's own entry for the user: secret places are there too; NULL likewise */
 	bool network;
 	bool best_effort; /* a hidden place inside a writable one is passed over */
 	int max_abi;      /* 0: Landlock as new as the kernel has it; tests: no newer */

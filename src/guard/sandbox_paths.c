@@ -189,17 +189,17 @@ static int hide(struct places *p, char *real, const struct sandbox_config *cfg, 
 		*passed_over = true;
 	else if (holder)
 		rc = cannot_hide(real, holder, e);
-	else if (places_add(p, real))
+	else if (!places_holding(p, real) && places_add(p, real))
 		rc = error_nomem(e);
 	free(real);
 	return rc;
 }
 
-static int hide_secrets(struct places *p, const struct sandbox_config *cfg, const struct places *writable,
-                        bool *passed_over, struct error *e)
+static int hide_secrets(struct places *p, const struct sandbox_config *cfg, const char *home,
+                        const struct places *writable, bool *passed_over, struct error *e)
 {
 	for (size_t i = 0; i < sizeof secret_places / sizeof *secret_places; i++) {
-		char *path = expand(secret_places[i], cfg->home);
+		char *path = expand(secret_places[i], home);
 		char *real = path ? realpath(path, NULL) : NULL;
 		bool broke = !real && errno == ENOMEM;
 		free(path);
@@ -245,7 +245,13 @@ int places_hidden(struct places *p, const struct sandbox_config *cfg, const stru
                   struct error *e)
 {
 	*passed_over = false;
-	if (hide_secrets(p, cfg, writable, passed_over, e) || hide_denied(p, cfg, writable, passed_over, e))
+	/* HOME may be missing (a service), or another's: what lies in the user's own is secret all the same */
+	if (hide_secrets(p, cfg, cfg->home, writable, passed_over, e))
+		return -1;
+	if (cfg->account_home && (!cfg->home || strcmp(cfg->home, cfg->account_home) != 0) &&
+	    hide_secrets(p, cfg, cfg->account_home, writable, passed_over, e))
+		return -1;
+	if (hide_denied(p, cfg, writable, passed_over, e))
 		return -1;
 	return hide_key(p, cfg, writable, e);
 }

@@ -1,8 +1,11 @@
 /* The job's sandbox. */
 #include "run/world.h"
 
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 
@@ -25,6 +28,21 @@ static void tell_idle_keys(const struct job *job, enum sandbox_mode mode)
 		log_warn("sandbox.read_deny hides nothing: the sandbox is %s", name);
 }
 
+/* The user's home directory as /etc/passwd has it; NULL: it has none, or there is no memory. */
+static const char *account_home(struct world *w)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	const struct passwd *entry;
+	const char *home = NULL;
+
+	while (f && !home && (entry = fgetpwent(f)))
+		if (entry->pw_uid == getuid() && entry->pw_dir[0] == '/' && entry->pw_dir[1])
+			home = arena_strdup(&w->arena, entry->pw_dir);
+	if (f)
+		fclose(f);
+	return home;
+}
+
 int world_open_sandbox(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
@@ -34,6 +52,7 @@ int world_open_sandbox(struct world *w, struct error *e)
 		                      .read_deny = job->sandbox_read_deny,
 		                      .key_file = job->api_key_file,
 		                      .home = getenv("HOME"),
+		                      .account_home = account_home(w),
 		                      .network = job->sandbox_network,
 		                      .best_effort = job->sandbox_best_effort };
 

@@ -62,6 +62,14 @@ sandbox() { ev "select(.subtype == \"init\").quern_sandbox | $1"; }
 	tries "cat $T/other/file" denied
 }
 
+@test "without HOME the user's own secrets are hidden all the same" {
+	local own
+	own=$(getent passwd "$(id -u)" | cut -d: -f6)
+	[ -e "$own/.ssh" ] || [ -e "$own/.aws" ] || [ -e "$own/.npmrc" ] || return 0 # the unit test makes a home of its own
+	env -u HOME "$QUERN" --check -p go >"$T/out"
+	has "$(grep '^# sandbox: hidden:' "$T/out")" "$(realpath "$own")/."
+}
+
 @test "no network but on request" {
 	needs_kernel
 	serve "$(script "$(say end)")"

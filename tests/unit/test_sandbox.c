@@ -594,6 +594,28 @@ static void test_places(void **state)
 	remove_tree();
 }
 
+/* HOME may be missing, or lead elsewhere: the user's own secrets are hidden all the same. */
+static void test_account_home(void **state)
+{
+	const char *const homes[] = { NULL, "/nowhere", T };
+	struct fixture f;
+
+	(void)state;
+	make_tree();
+	for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+		struct sandbox_config cfg = config(0);
+		cfg.account_home = cfg.home;
+		cfg.home = homes[i];
+		cfg.read_deny = NULL;
+		start(&f, &cfg);
+		shell(&f, "cat $HOME/.ssh/id; cat $HOME/.profile", CONFINE_TOOL);
+		assert_non_null(strstr(f.out, "plain"));
+		assert_null(strstr(f.out, "secret"));
+		stop(&f);
+	}
+	remove_tree();
+}
+
 /* A directory above the workspace may be hidden: what is writable stays readable. */
 static void test_hidden_above(void **state)
 {
@@ -770,6 +792,7 @@ int main(void)
 #endif
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_hidden_above),
+		cmocka_unit_test(test_account_home),
 		cmocka_unit_test(test_readable),
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_words),
