@@ -13,7 +13,7 @@
 #include "guard/shell.h"
 
 #define SHELL_DEPTH_MAX   200                        /* of lists, commands and expansions in each other */
-#define SHELL_VIEWS_MAX   64                         /* of one command: each looks at all of its words */
+#define SHELL_VIEWS_MAX   40                         /* of one command: each looks at all of its words */
 #define SHELL_PENDING_MAX 16                         /* here-documents announced on one line */
 #define SHELL_NESTED_MAX  (8 * SHELL_COMMAND_MAX)    /* bytes of all texts that commands run */
 #define SHELL_WORDS_MAX   ((size_t)SHELL_NESTED_MAX) /* bytes of the words under construction */
@@ -153,7 +153,8 @@ struct shell_texts {
 	size_t rest;      /* the words from here on, or 0 */
 	bool opaque;      /* it runs what cannot be told from its words; complete when all texts are found */
 	/* the rest is its own business */
-	bool found;
+	bool found, sets, git, config;
+	unsigned running, rest_runs; /* which rows of its tables are of this command */
 	size_t at;
 	const struct shell_command *command;
 	const struct shell_view *view;

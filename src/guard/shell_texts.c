@@ -147,7 +147,7 @@ static void find_option(struct shell_texts *t, const struct shell_view *v, size_
 	const struct shell_word *w;
 
 	for (size_t k = 0; k < COUNT(running) && !t->found; k++) {
-		if (strcmp(name_of(v), running[k].program) != 0 || (running[k].first && !has_word(v, running[k].first)))
+		if (!(t->running & 1u << k))
 			continue;
 		const char *value = option_value(v, i, running[k].options, &w);
 		size_t n = strlen(running[k].before);
@@ -155,8 +155,7 @@ static void find_option(struct shell_texts *t, const struct shell_view *v, size_
 			found(t, w, value + n);
 	}
 	for (size_t k = 0; k < COUNT(rest_runs) && !t->found; k++)
-		if (!strcmp(name_of(v), rest_runs[k].program) && is(&v->word[i], rest_runs[k].behind) &&
-		    (!rest_runs[k].first || has_word(v, rest_runs[k].first))) {
+		if (t->rest_runs & 1u << k && is(&v->word[i], rest_runs[k].behind)) {
 			t->rest = i + 1;
 			while (t->rest < v->nwords && v->word[t->rest].text[0] == '-')
 				t->rest++;
@@ -202,7 +201,7 @@ static void find_git(struct shell_texts *t, const struct shell_view *v, size_t i
 	} else if (!strncmp(w->text, "-c", 2)) {
 		const char *eq = strchr(w->text, '=');
 		find_setting(t, w, w->text + 2, strcspn(w->text + 2, "="), eq ? eq + 1 : NULL);
-	} else if (i + 1 < v->nwords && has_word(v, "config")) {
+	} else if (i + 1 < v->nwords && t->config) {
 		find_setting(t, &v->word[i + 1], w->text, strlen(w->text), v->word[i + 1].text);
 	}
 }
@@ -211,9 +210,11 @@ static void find_git(struct shell_texts *t, const struct shell_view *v, size_t i
 
 static void find_variable(struct shell_texts *t, const struct shell_word *w)
 {
-	size_t n = strcspn(w->text, "=");
-	const char *value = w->text[n] ? w->text + n + 1 : "";
+	const char *eq = strchr(w->text, '='), *value = eq ? eq + 1 : "";
+	size_t n = eq ? (size_t)(eq - w->text) : 0;
 
+	if (!eq)
+		return;
 	if (!strncmp(w->text, "BASH_FUNC_", 10) || !strncmp(w->text, "GIT_CONFIG_KEY_", 15))
 		t->opaque = true;
 	if (!*value)
@@ -297,13 +298,12 @@ static void find_names(struct shell_texts *t, const struct shell_view *v)
 		takes = false;
 	for (size_t i = 1; takes && i < v->nwords; i++)
 		t->opaque |= hides_subscript(&v->word[i]);
-	bool awk = !strcmp(name, "awk") || !strcmp(name, "gawk") || !strcmp(name, "mawk") || !strcmp(name, "nawk");
-	for (size_t i = 1; i < v->nwords; i++) {
+	bool awk = listed("awk gawk mawk nawk ", name, strlen(name)), alias = !strcmp(name, "alias");
+	const char *option = !strcmp(name, "hash") ? "-p" : !strcmp(name, "enable") ? "-f" : NULL;
+	for (size_t i = 1; (awk || alias || option) && i < v->nwords; i++) {
 		const char *w = v->word[i].text;
-		t->opaque |= awk && awk_runs(&v->word[i]);
-		t->opaque |= (!strcmp(name, "alias") && strchr(w, '=')) ||
-		             ((!strcmp(name, "hash") && !strncmp(w, "-p", 2)) ||
-		              (!strcmp(name, "enable") && !strncmp(w, "-f", 2)));
+		t->opaque |= (awk && awk_runs(&v->word[i])) || (alias && strchr(w, '=')) ||
+		             (option && !strncmp(w, option, 2));
 	}
 }
 
@@ -311,25 +311,38 @@ static void find_names(struct shell_texts *t, const struct shell_view *v)
 
 void shell_texts_init(struct shell_texts *t, const struct shell_command *c, const struct shell_view *v)
 {
+	static const char setters[] = "export declare typeset readonly local env sudo doas ";
+	const char *name = name_of(v);
+
 	memset(t, 0, sizeof *t);
 	t->command = c;
 	t->view = v;
+	t->sets = listed(setters, name, strlen(name));
+	t->git = !strcmp(name, "git") && !v->shortened;
+	t->config = t->git && has_word(v, "config");
+	for (size_t k = 0; k < COUNT(running); k++)
+		if (!strcmp(name, running[k].program) && (!running[k].first || has_word(v, running[k].first)))
+			t->running |= 1u << k;
+	for (size_t k = 0; k < COUNT(rest_runs); k++)
+		if (!strcmp(name, rest_runs[k].program) && (!rest_runs[k].first || has_word(v, rest_runs[k].first)))
+			t->rest_runs |= 1u << k;
 	find_names(t, v);
 }
 
 bool shell_texts_next(struct shell_texts *t)
 {
-	static const char setters[] = "export declare typeset readonly local env sudo doas ";
 	const struct shell_view *v = t->view;
 
 	t->found = false;
 	t->rest = 0;
 	while (!t->found && t->at < t->command->nassign)
 		find_variable(t, &t->command->assign[t->at++]);
+	if (!t->found && !t->sets && !t->git && !t->running && !t->rest_runs)
+		return false;
 	for (size_t i; !t->found && (i = t->at - t->command->nassign + 1) < v->nwords; t->at++) {
-		if (listed(setters, name_of(v), strlen(name_of(v))))
+		if (t->sets)
 			find_variable(t, &v->word[i]);
-		if (!t->found && !strcmp(name_of(v), "git") && !v->shortened)
+		if (!t->found && t->git)
 			find_git(t, v, i);
 		if (!t->found)
 			find_option(t, v, i);

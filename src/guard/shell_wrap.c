@@ -221,7 +221,7 @@ static enum strip strip_find(struct shell_view *v, size_t clause, size_t *n)
 
 	*n = 0;
 	for (size_t i = 1; i < v->nwords; i++) {
-		if (!listed(v->word[i].text, names, COUNT(names)))
+		if (v->word[i].text[0] != '-' || !listed(v->word[i].text, names, COUNT(names)))
 			continue;
 		size_t from = ++i;
 		while (i < v->nwords && !is(&v->word[i], ";") && !(is(&v->word[i], "+") && is(&v->word[i - 1], "{}")))
