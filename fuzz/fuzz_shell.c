@@ -26,12 +26,14 @@ static void check_paths(const struct shell_view *v)
 {
 	const struct shell_word *word;
 	enum shell_path_use use;
-	size_t at = 0, last = 0;
-	bool known;
+	struct shell_paths p;
+	size_t n = 0;
 
-	while (shell_path_next(v, &at, &word, &use, &known)) {
-		check(at > last && word >= v->word && word < v->word + v->nwords);
-		last = at;
+	shell_paths_init(&p, v);
+	while (shell_paths_next(&p, &word, &use)) {
+		check(++n <= 2 * v->nwords);
+		check(word >= v->word && word < v->word + v->nwords);
+		check(use == PATH_USE_READ || use == PATH_USE_WRITE);
 	}
 }
 
