@@ -32,13 +32,14 @@ static bool skip(struct shell_in *h, const char *text)
 /* The number or {name} in front of an operator; nothing is stepped over if no operator follows. */
 static bool prefix(struct shell_in *h, int *fd, const char **name)
 {
-	size_t at = h->i, from = h->i;
+	size_t at = h->i;
 	bool named = shell_cur(h) == '{';
 	int c;
 
 	*fd = 0;
 	h->i += named;
-	for (from = h->i; (c = shell_cur(h)) >= 0 && (named ? shell_is_name(c, h->i == from) : c >= '0' && c <= '9');) {
+	size_t from = h->i;
+	while ((c = shell_cur(h)) >= 0 && (named ? shell_is_name(c, h->i == from) : c >= '0' && c <= '9')) {
 		*fd = named || *fd > 9999 ? 9999 : *fd * 10 + c - '0';
 		h->i++;
 	}

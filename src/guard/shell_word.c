@@ -69,7 +69,7 @@ bool shell_double(struct shell_in *h, struct shell_state *w)
 		if (c == '"')
 			return true;
 		if (c == '\\' && h->i < h->n && strchr("$`\"\\", h->s[h->i]))
-			c = h->s[h->i++];
+			c = (unsigned char)h->s[h->i++];
 		if (!shell_put_quoted(h, w, (char)c))
 			return false;
 	}
