@@ -38,6 +38,13 @@ struct job_tool {
 	const char *const *env; /* names of the variables it gets beside the ones every program needs; NULL = all */
 };
 
+/* A mark in the context window: where a layer begins its work. */
+enum mark_kind { MARK_AUTO, MARK_OFF, MARK_PERCENT /* of usable */, MARK_TOKENS };
+struct job_mark {
+	enum mark_kind kind;
+	int64_t value; /* percent or tokens */
+};
+
 struct job {
 	struct arena arena;
 	enum job_action action;
@@ -56,6 +63,14 @@ struct job {
 	size_t nheaders;
 	int64_t max_retries, max_retry_wait_ms;
 	int64_t connect_ms, first_byte_ms, idle_ms, progress_ms; /* watchdogs, 0 = off */
+
+	const char *const *fallback; /* models to go on with, NULL terminated, never NULL */
+
+	/* context */
+	int64_t context_window; /* tokens, 0 = the model's */
+	struct job_mark microcompact_at, collapse_at, snip_at, autocompact_at, blocking_at;
+	int64_t microcompact_keep;
+	const char *compact_model, *summary_model; /* NULL = the model; NULL = no summaries */
 
 	/* texts */
 	const char *system;        /* NULL = built in, "" = none */

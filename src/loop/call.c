@@ -120,7 +120,7 @@ static void end_by_timeout(struct loop *l, struct attempt *at, enum model_timeou
 		                 .retry_after_ms = -1,
 		                 .should_retry = -1 };
 
-	l->deps->model_cancel(l->deps->ctx);
+	l->deps->model_cancel(l->deps->ctx, MODEL_MAIN);
 	if (reply_is_complete(&l->reply)) { /* all was said; only the end of the transfer did not come */
 		attempt_take_end(l, at, &(struct model_end){ .complete = true, .retry_after_ms = -1 });
 		return;
@@ -151,7 +151,7 @@ static bool attempt_wait(struct loop *l, struct attempt *at)
 		if (!loop_wait(l, may_start ? 0 : watchdog_deadline(&dog), &ev) || l->nomem || l->broken) {
 			if (ev.kind == LOOP_EV_TOOL)
 				calls_take(l, &ev); /* its end comes only once */
-			d->model_cancel(d->ctx);
+			d->model_cancel(d->ctx, MODEL_MAIN);
 			return false;
 		}
 		int64_t now = d->now(d->ctx);

@@ -25,6 +25,7 @@ enum loop_event_kind {
 
 struct loop_event {
 	enum loop_event_kind kind;
+	enum model_kind call;       /* LOOP_EV_MODEL: of which call: MODEL_SUMMARY is the background's, else the other's */
 	struct model_event model;   /* pointers valid until the next call of next_event */
 	const char *tool_use_id;    /* likewise */
 	struct tool_result *result; /* to be moved out; what is left is released by the next call */
@@ -34,14 +35,25 @@ struct loop_event {
 
 struct loop_deps {
 	void *ctx;
+	/* At most one call of kind MODEL_SUMMARY, and one of any other kind, run at a time. */
 	int (*model_start)(void *ctx, const struct model_request *req, struct error *e);
-	void (*model_cancel)(void *ctx);
+	void (*model_cancel)(void *ctx, enum model_kind kind); /* that one; no event of it comes any more */
 	enum tool_class (*tool_class)(void *ctx, const char *name);
 	/* As toolbox_start: 1 started, 0 *now is the result, -1 *e. */
 	int (*tool_start)(void *ctx, const struct block *use, struct tool_result *now, struct error *e);
 	void (*tool_cancel)(void *ctx, const char *tool_use_id, int64_t grace_ms);
 	/* What the calls of the answer that comes in have found will never be shown: it is withdrawn. */
 	void (*answer_withdrawn)(void *ctx);
+	/* May an old result of this tool be cleared from the conversation? */
+	bool (*tool_may_clear)(void *ctx, const char *name);
+	/* The call's result is no longer in the conversation: what it showed counts as not seen. */
+	void (*tool_forget)(void *ctx, const char *tool_use_id);
+	/* The i-th of the files that were read or changed lately (0 = the latest) as it is now, at most max bytes, as text
+	 * for the model. 1 = *out is filled, 0 = there is none, -1 *e. */
+	int (*recent_file)(void *ctx, size_t i, size_t max, struct buf *out, struct error *e);
+	/* A result that is too long to enter whole: keeps all of it (unless res->file names it already) and cuts the text
+	 * to `allowed` bytes: head, tail, how long it was and where it can be read. -1: no memory. */
+	int (*tool_shorten)(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed);
 	int (*emit)(void *ctx, struct event *ev, struct error *e);
 	bool (*output_full)(void *ctx); /* backlog over the high water mark: start no tool */
 	void (*new_id)(void *ctx, char out[UUID_LEN + 1]);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "context/context.h"
 #include "loop/deps.h"
 #include "message/message.h"
 #include "model/catalog.h"
@@ -18,11 +19,21 @@
 #include "model/watchdog.h"
 #include "record/event.h"
 
+/* A model of the run: the first is asked until it is overloaded too often, then the next. */
+struct loop_model {
+	const char *name;
+	const struct catalog_row *row; /* never NULL: catalog_or_default */
+};
+
 /* Captured once at the start, never changed. Strings are borrowed for the run. 0 = no limit, but for max_turns. */
 struct loop_config {
 	struct event_init init;
 	const char *model;
-	const struct catalog_row *row; /* never NULL: catalog_or_default */
+	const struct catalog_row *row;      /* never NULL: catalog_or_default */
+	const struct loop_model *fallbacks; /* further models, each is gone on with at most once */
+	size_t nfallbacks;
+	struct context_spec context;
+	const char *compact_model, *summary_model; /* NULL = the model that answers; NULL = no summaries */
 	const char *system;            /* NULL = none */
 	const char *tools_json;        /* NULL = none */
 	const char *thinking_json, *effort, *extra_json;

@@ -260,6 +260,52 @@ static void write_notice(struct line *l)
 	jo_kstr(&l->out, "text", or_empty(v->text));
 }
 
+static void write_context(struct line *l)
+{
+	const struct event_context *v = &l->ev->u.context;
+
+	jo_kstr(&l->out, "step", or_empty(v->step));
+	jo_kint(&l->out, "tokens_before", told(v->tokens_before));
+	jo_kint(&l->out, "tokens_freed", told(v->tokens_freed));
+}
+
+static void write_status(struct line *l)
+{
+	const struct event_status *v = &l->ev->u.status;
+
+	jo_kstr(&l->out, "status", v->status);
+	if (v->compact_result)
+		jo_kstr(&l->out, "compact_result", v->compact_result);
+	if (v->compact_error)
+		jo_kstr(&l->out, "compact_error", v->compact_error);
+}
+
+static void write_compact_boundary(struct line *l)
+{
+	const struct event_compact *v = &l->ev->u.compact;
+	struct json_out *o = &l->out;
+
+	jo_key(o, "compact_metadata");
+	jo_object(o);
+	jo_kstr(o, "trigger", "auto");
+	jo_kint(o, "pre_tokens", told(v->pre_tokens));
+	jo_kint(o, "post_tokens", told(v->post_tokens));
+	jo_kint(o, "duration_ms", told(v->duration_ms));
+	jo_end(o);
+	jo_kbool(o, "quern_reactive", v->reactive);
+	jo_kstr(o, "quern_model", or_empty(v->model));
+	jo_key(o, "quern_usage");
+	line_usage(o, v->usage);
+}
+
+static void write_model_switch(struct line *l)
+{
+	const struct event_switch *v = &l->ev->u.model_switch;
+
+	jo_kstr(&l->out, "from", or_empty(v->from));
+	jo_kstr(&l->out, "to", or_empty(v->to));
+}
+
 const struct event_row event_rows[EVENT_RESULT + 1] = {
 	[EVENT_INIT] = { "system", "init", write_init, schema_init },
 	[EVENT_ASSISTANT] = { "assistant", NULL, write_assistant, schema_assistant },
@@ -271,6 +317,10 @@ const struct event_row event_rows[EVENT_RESULT + 1] = {
 	[EVENT_TRANSITION] = { "system", "quern_transition", write_transition, schema_transition },
 	[EVENT_TOMBSTONE] = { "system", "quern_tombstone", write_tombstone, schema_tombstone },
 	[EVENT_NOTICE] = { "system", "quern_notice", write_notice, schema_notice },
+	[EVENT_CONTEXT] = { "system", "quern_context", write_context, schema_context },
+	[EVENT_STATUS] = { "system", "status", write_status, schema_status },
+	[EVENT_COMPACT_BOUNDARY] = { "system", "compact_boundary", write_compact_boundary, schema_compact_boundary },
+	[EVENT_MODEL_SWITCH] = { "system", "quern_model_switch", write_model_switch, schema_model_switch },
 	[EVENT_RESULT] = { "result", NULL, line_write_result, schema_result },
 };
 

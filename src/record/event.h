@@ -36,6 +36,10 @@ enum event_kind {
 	EVENT_TRANSITION,        /* system/quern_transition */
 	EVENT_TOMBSTONE,         /* system/quern_tombstone */
 	EVENT_NOTICE,            /* system/quern_notice */
+	EVENT_CONTEXT,           /* system/quern_context: a layer made the conversation smaller */
+	EVENT_STATUS,            /* system/status: compacting, or null when that is over */
+	EVENT_COMPACT_BOUNDARY,  /* system/compact_boundary */
+	EVENT_MODEL_SWITCH,      /* system/quern_model_switch */
 	EVENT_RESULT             /* result */
 };
 
@@ -109,6 +113,23 @@ struct event_tombstone {
 struct event_notice {
 	const char *code, *text;
 };
+struct event_context {
+	const char *step;
+	int64_t tokens_before, tokens_freed;
+};
+struct event_status {
+	const char *status; /* "compacting" or NULL */
+	const char *compact_result, *compact_error; /* with status NULL: "success" or "failed" and why; or NULL */
+};
+struct event_compact {
+	bool reactive; /* the API refused the prompt; else the mark was met. The official trigger is "auto" for both */
+	int64_t pre_tokens, post_tokens, duration_ms;
+	const char *model;         /* that wrote the summary */
+	const struct usage *usage; /* of all requests that it took */
+};
+struct event_switch {
+	const char *from, *to;
+};
 struct event_result {
 	enum terminal_reason reason;
 	bool transient;
@@ -152,6 +173,10 @@ struct event {
 		struct event_transition transition;
 		struct event_tombstone tombstone;
 		struct event_notice notice;
+		struct event_context context;
+		struct event_status status;
+		struct event_compact compact;
+		struct event_switch model_switch;
 		struct event_result result;
 	} u;
 };

@@ -104,6 +104,34 @@ const struct schema_field schema_notice[] = {
 	END,
 };
 
+const struct schema_field schema_context[] = {
+	{ "step", STR, false },
+	{ "tokens_before", COUNT, false },
+	{ "tokens_freed", COUNT, false },
+	END,
+};
+
+const struct schema_field schema_status[] = {
+	{ "status", STR_NULL, false },
+	{ "compact_result", "{\"enum\":[\"success\",\"failed\"]}", true },
+	{ "compact_error", STR, true },
+	END,
+};
+
+const struct schema_field schema_compact_boundary[] = {
+	{ "compact_metadata", REF("compact_metadata"), false },
+	{ "quern_reactive", BOOL, false },
+	{ "quern_model", STR, false },
+	{ "quern_usage", REF("usage"), false },
+	END,
+};
+
+const struct schema_field schema_model_switch[] = {
+	{ "from", STR, false },
+	{ "to", STR, false },
+	END,
+};
+
 const struct schema_field schema_result[] = {
 	{ "subtype", REF("result_subtype"), false },
 	{ "is_error", BOOL, false },
@@ -190,6 +218,13 @@ static const struct schema_field denial[] = {
 	{ "tool_input", OBJECT, false },
 	END,
 };
+static const struct schema_field compact_metadata[] = {
+	{ "trigger", "{\"enum\":[\"manual\",\"auto\"]}", false },
+	{ "pre_tokens", COUNT, false },
+	{ "post_tokens", COUNT, false },
+	{ "duration_ms", COUNT, false },
+	END,
+};
 static const struct schema_field assistant_message[] = {
 	{ "id", STR, false },
 	{ "type", "{\"const\":\"message\"}", false },
@@ -217,6 +252,7 @@ static const struct {
 	{ "model_usage", model_usage },
 	{ "limit", limit },
 	{ "denial", denial },
+	{ "compact_metadata", compact_metadata },
 	{ "sandbox", sandbox },
 	{ "assistant_message", assistant_message },
 	{ "user_message", user_message },

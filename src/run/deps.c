@@ -32,8 +32,9 @@ static int model_start(void *ctx, const struct model_request *req, struct error 
 }
 
 /* What the cancelled attempt had queued must not be taken for the next one's. */
-static void model_cancel(void *ctx)
+static void model_cancel(void *ctx, enum model_kind kind)
 {
+	(void)kind;
 	struct world *w = ctx;
 
 	w->model->ops->cancel(w->model);

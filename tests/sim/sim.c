@@ -622,6 +622,21 @@ static int emit(void *ctx, struct event *ev, struct error *e)
 			s->history_edited = true;
 		add_line(s, "notice %s", ev->u.notice.code);
 		break;
+	case EVENT_CONTEXT:
+		s->history_edited = true;
+		add_line(s, "context %s", ev->u.context.step);
+		break;
+	case EVENT_STATUS:
+		add_line(s, "status %s", ev->u.status.status ? ev->u.status.status : "null");
+		break;
+	case EVENT_COMPACT_BOUNDARY:
+		s->history_edited = true;
+		add_line(s, "compact %s", ev->u.compact.reactive ? "reactive" : "auto");
+		break;
+	case EVENT_MODEL_SWITCH:
+		s->history_edited = true;
+		add_line(s, "switch %s %s", ev->u.model_switch.from, ev->u.model_switch.to);
+		break;
 	case EVENT_RESULT:
 		check_ended(s, &ev->u.result);
 		break;
@@ -671,8 +686,9 @@ static void drop_events(struct sim *s, enum loop_event_kind kind)
 	}
 }
 
-static void model_cancel(void *ctx)
+static void model_cancel(void *ctx, enum model_kind kind)
 {
+	(void)kind;
 	struct sim *s = ctx;
 
 	s->running_model = false;

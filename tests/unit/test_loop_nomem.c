@@ -77,10 +77,10 @@ static int model_start(void *ctx, const struct model_request *req, struct error 
 	return rc;
 }
 
-static void model_cancel(void *ctx)
+static void model_cancel(void *ctx, enum model_kind kind)
 {
 	counting = false;
-	sim.model_cancel(ctx);
+	sim.model_cancel(ctx, kind);
 	counting = true;
 }
 
