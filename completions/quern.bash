@@ -18,6 +18,9 @@ _quern()
 	--model | -m)
 		:
 		return ;;
+	--fallback-model)
+		:
+		return ;;
 	--provider)
 		mapfile -t COMPREPLY < <(compgen -W 'anthropic replay' -- "$cur")
 		return ;;
@@ -77,7 +80,7 @@ _quern()
 		return ;;
 	esac
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--prompt --print --no-stdin --system-prompt --append-system-prompt --model --provider --base-url --cwd --add-dir --max-turns --token-budget --max-budget-usd --wall-time --tools --allowedTools --allowed-tools --disallowedTools --disallowed-tools --permission-mode --dangerously-skip-permissions --sandbox --output-format --include-partial-messages --events --replay --run-dir --quiet --verbose --set --check --print-schema --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W '--prompt --print --no-stdin --system-prompt --append-system-prompt --model --fallback-model --provider --base-url --cwd --add-dir --max-turns --token-budget --max-budget-usd --wall-time --tools --allowedTools --allowed-tools --disallowedTools --disallowed-tools --permission-mode --dangerously-skip-permissions --sandbox --output-format --include-partial-messages --events --replay --run-dir --quiet --verbose --set --check --print-schema --help --version' -- "$cur")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi

@@ -10,6 +10,7 @@ _arguments \
 	'--append-system-prompt=[text added to the system prompt]:TEXT:' \
 	'-m[the model]:NAME:' \
 	'--model=[the model]:NAME:' \
+	'--fallback-model=[models to go on with, in this order, when one is overloaded three times in a row]:LIST:' \
 	'--provider=[who answers\: the Anthropic API, or a tape]:NAME:(anthropic replay)' \
 	'--base-url=[where requests go]:URL:' \
 	'-C[the workspace\: where tools start and may write]:DIR:_files -/' \

@@ -73,6 +73,26 @@ static void resolve_paths(struct setter *s)
 	free(cwd);
 }
 
+/* Is list[i] the model itself or one that stands before it? */
+static bool named_before(const struct job *job, size_t i)
+{
+	bool found = job->model && !strcmp(job->fallback[i], job->model);
+
+	for (size_t j = 0; j < i && !found; j++)
+		found = !strcmp(job->fallback[i], job->fallback[j]);
+	return found;
+}
+
+static void check_fallback(struct setter *s)
+{
+	struct origin o = { SOURCE_DEFAULT, "model.fallback" };
+
+	for (size_t i = 0; s->job->fallback[i]; i++)
+		if (named_before(s->job, i))
+			setter_fail(s, &o, NULL, NULL, "'%.80s' is in the row of models already: none is tried twice",
+			            s->job->fallback[i]);
+}
+
 static void cross_check(struct setter *s)
 {
 	struct job *job = s->job;
@@ -82,6 +102,7 @@ static void cross_check(struct setter *s)
 		setter_fail(s, &provider, NULL, NULL, "replay needs a tape: --replay FILE, or replay: in the job");
 	if (job->events_path && job->replay_path && !strcmp(job->events_path, job->replay_path))
 		setter_fail(s, &events, NULL, NULL, "must not be the tape that is replayed");
+	check_fallback(s);
 }
 
 static void choose_provider(struct setter *s)

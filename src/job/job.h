@@ -69,6 +69,7 @@ struct job {
 	/* context */
 	int64_t context_window; /* tokens, 0 = the model's */
 	struct job_mark microcompact_at, collapse_at, snip_at, autocompact_at, blocking_at;
+	bool autocompact; /* false: off, whatever autocompact_at says */
 	int64_t microcompact_keep;
 	const char *compact_model, *summary_model; /* NULL = the model; NULL = no summaries */
 

@@ -226,6 +226,9 @@ static void value(const struct job *job, const struct job_key *k, struct buf *ou
 	case KEY_TOOLS:
 		tools(job, out);
 		break;
+	case KEY_MARK:
+		value_print_mark(k, field(job, k), out);
+		break;
 	case KEY_STRING:
 	case KEY_ENUM:
 		quoted(text_of(job, k), out);

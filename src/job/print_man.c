@@ -132,6 +132,7 @@ void job_print_man_keys(struct buf *out)
 		[KEY_BYTES] = "size",   [KEY_USD] = "dollars", [KEY_DURATION] = "duration",
 		[KEY_BOOL] = "boolean", [KEY_ENUM] = "word",   [KEY_LIST] = "list",
 		[KEY_MAP] = "map",      [KEY_JSON] = "object", [KEY_TOOLS] = "list of maps",
+		[KEY_MARK] = "mark",
 	};
 
 	buf_adds(out, ".Bl -tag -width Ds\n");

@@ -34,8 +34,13 @@ static void with_unit(struct json_out *o, const struct job_key *k)
 	jo_end(o);
 	jo_object(o);
 	jo_kstr(o, "type", "string");
-	jo_kstr(o, "pattern", value_pattern(k->type));
+	jo_kstr(o, "pattern", value_pattern(k));
 	jo_end(o);
+	if (k->flags & KF_AUTO) {
+		jo_object(o);
+		jo_kstr(o, "const", "auto");
+		jo_end(o);
+	}
 	jo_end(o);
 }
 
@@ -104,6 +109,7 @@ static void type_of(struct json_out *o, const struct job_key *k)
 	case KEY_TOKENS:
 	case KEY_BYTES:
 	case KEY_DURATION:
+	case KEY_MARK:
 		with_unit(o, k);
 		break;
 	case KEY_USD:

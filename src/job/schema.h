@@ -19,6 +19,7 @@ enum key_type {
 	KEY_BYTES,    /* digits, KiB to TiB */
 	KEY_DURATION, /* digits and ms, s, m or h; a bare 0; kept in ms */
 	KEY_USD,      /* decimal amount; kept in billionths of a dollar */
+	KEY_MARK,     /* a percentage, tokens, or off; kept as struct job_mark */
 	KEY_BOOL,     /* true or false */
 	KEY_ENUM,     /* one of choices */
 	KEY_LIST,     /* strings, all of choices if there are any */
@@ -54,13 +55,14 @@ enum key_act {
 };
 
 enum key_flags {
-	KF_RESOLVE = 1,  /* a path, made absolute from the start directory */
-	KF_INDEX = 2,    /* enum: the field is a C enum that counts the choices from 1 */
-	KF_WHOLE = 4,    /* list option: each use is one item, never split at commas or spaces */
-	KF_NOT_KEPT = 8, /* checked, but there is no field */
-	KF_HIDE = 16,    /* values may be secret: --check shows the names alone */
-	KF_REPEATS = 32, /* list: the same item may come twice */
-	KF_REQUIRED = 64 /* member of a tool: must be there */
+	KF_RESOLVE = 1,   /* a path, made absolute from the start directory */
+	KF_INDEX = 2,     /* enum: the field is a C enum that counts the choices from 1 */
+	KF_WHOLE = 4,     /* list option: each use is one item, never split at commas or spaces */
+	KF_NOT_KEPT = 8,  /* checked, but there is no field */
+	KF_HIDE = 16,     /* values may be secret: --check shows the names alone */
+	KF_REPEATS = 32,  /* list: the same item may come twice */
+	KF_REQUIRED = 64, /* member of a tool: must be there */
+	KF_AUTO = 128     /* tokens or mark: the word auto too; tokens keep it as 0 */
 };
 
 struct job_key {
@@ -89,7 +91,7 @@ struct job_key {
 
 extern const struct job_key job_keys[];
 extern const size_t job_key_count;
-#define JOB_KEYS_MAX 80
+#define JOB_KEYS_MAX 96
 
 /* Members of one of tools.external; `path` is the member's name, `at` an offset in struct job_tool. */
 extern const struct job_key job_tool_keys[];

@@ -121,10 +121,22 @@ static int set_string(const struct slot *t, const struct yaml_node *v)
 	return 0;
 }
 
+/* What the row takes, and what stands there instead. */
+static int fail_number(const struct slot *t, const struct yaml_node *v)
+{
+	struct buf expect;
+
+	buf_init(&expect, 512);
+	value_expectation(t->k, &expect);
+	int rc = v->kind == YAML_SCALAR ? fail_row(t, v, "%s, not '%.*s'", buf_str(&expect), shown(v->text), v->text)
+	                                : fail_row(t, v, "%s", buf_str(&expect));
+	buf_release(&expect);
+	return rc;
+}
+
 static int set_number(const struct slot *t, const struct yaml_node *v)
 {
 	int64_t n = 0;
-	struct buf expect;
 	enum value_status st = v->kind == YAML_SCALAR ? value_number(t->k, v->text, &n) : VALUE_FORM;
 	bool has_unit = v->kind == YAML_SCALAR && v->len && strchr("0123456789", v->text[v->len - 1]) == NULL;
 
@@ -137,12 +149,17 @@ static int set_number(const struct slot *t, const struct yaml_node *v)
 		return fail_row(t, v, "a number must not be quoted");
 	if (st == VALUE_RANGE && n == 0 && !t->k->fallback)
 		return fail_row(t, v, "0 is not allowed: leave the key out for no limit");
-	buf_init(&expect, 512);
-	value_expectation(t->k, &expect);
-	int rc = v->kind == YAML_SCALAR ? fail_row(t, v, "%s, not '%.*s'", buf_str(&expect), shown(v->text), v->text)
-	                                : fail_row(t, v, "%s", buf_str(&expect));
-	buf_release(&expect);
-	return rc;
+	return fail_number(t, v);
+}
+
+static int set_mark(const struct slot *t, const struct yaml_node *v)
+{
+	struct job_mark m;
+
+	if (v->kind != YAML_SCALAR || value_mark(t->k, v->text, &m) != VALUE_OK)
+		return fail_number(t, v);
+	*(struct job_mark *)field(t) = m;
+	return 0;
 }
 
 static int set_bool(const struct slot *t, const struct yaml_node *v)
@@ -373,6 +390,7 @@ static int (*const setters[KEY_TYPES])(const struct slot *, const struct yaml_no
 	[KEY_STRING] = set_string,   [KEY_INT] = set_number, [KEY_TOKENS] = set_number, [KEY_BYTES] = set_number,
 	[KEY_DURATION] = set_number, [KEY_USD] = set_number, [KEY_BOOL] = set_bool,     [KEY_ENUM] = set_enum,
 	[KEY_LIST] = set_list,       [KEY_MAP] = set_map,    [KEY_JSON] = set_json,     [KEY_TOOLS] = set_tools,
+	[KEY_MARK] = set_mark,
 };
 
 int setter_member(struct setter *s, const struct job_key *k, const char *path, struct job_tool *into,

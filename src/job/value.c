@@ -25,6 +25,8 @@ static const struct {
 	[KEY_BYTES] = { byte_units, "must be a size such as 4096, 512KiB or 10MiB", "^(0|[1-9][0-9]*)[KMGT]iB$" },
 	[KEY_DURATION] = { time_units, "must be a duration such as 90s, 15m or 2h", "^(0|[1-9][0-9]*)(ms|s|m|h)$" },
 	[KEY_USD] = { NULL, "must be an amount in dollars such as 2.50", NULL },
+	[KEY_MARK] = { token_units, "must be a mark such as 60%, 150k or off",
+	               "^([1-9][0-9]?%|100%|[1-9][0-9]*[kM]|off)$" },
 };
 
 #define NANO 1000000000
@@ -83,14 +85,57 @@ static enum value_status read_units(const struct unit *u, const char *s, int64_t
 	return VALUE_FORM;
 }
 
+static bool says_auto(const struct job_key *k, const char *text)
+{
+	return (k->flags & KF_AUTO) && !strcmp(text, "auto");
+}
+
 enum value_status value_number(const struct job_key *k, const char *text, int64_t *out)
 {
 	const struct unit *u = forms[k->type].units;
+
+	if (says_auto(k, text)) {
+		*out = 0;
+		return VALUE_OK;
+	}
 	enum value_status st = u ? read_units(u, text, out) : read_usd(text, out);
 
 	if (st == VALUE_OK && (*out < k->min || *out > k->max))
 		return VALUE_RANGE;
 	return st;
+}
+
+enum value_status value_mark(const struct job_key *k, const char *text, struct job_mark *out)
+{
+	const char *rest = text;
+
+	*out = (struct job_mark){ .kind = says_auto(k, text) ? MARK_AUTO : MARK_OFF };
+	if (out->kind == MARK_AUTO || !strcmp(text, "off"))
+		return VALUE_OK;
+	if (read_digits(&rest, &out->value) && !strcmp(rest, "%")) {
+		out->kind = MARK_PERCENT;
+		return out->value >= 1 && out->value <= 100 ? VALUE_OK : VALUE_RANGE;
+	}
+	out->kind = MARK_TOKENS;
+	return value_number(k, text, &out->value);
+}
+
+void value_print_mark(const struct job_key *k, const struct job_mark *m, struct buf *out)
+{
+	switch (m->kind) {
+	case MARK_AUTO:
+		buf_adds(out, "auto");
+		break;
+	case MARK_OFF:
+		buf_adds(out, "off");
+		break;
+	case MARK_PERCENT:
+		buf_addf(out, "%" PRId64 "%%", m->value);
+		break;
+	case MARK_TOKENS:
+		value_print(k, m->value, out);
+		break;
+	}
 }
 
 void value_print(const struct job_key *k, int64_t v, struct buf *out)
@@ -111,7 +156,7 @@ void value_print(const struct job_key *k, int64_t v, struct buf *out)
 	}
 	const struct unit *u = forms[k->type].units;
 	if (!v) {
-		buf_addc(out, '0');
+		buf_adds(out, k->flags & KF_AUTO ? "auto" : "0");
 		return;
 	}
 	while (v % u->factor)
@@ -127,13 +172,17 @@ void value_expectation(const struct job_key *k, struct buf *out)
 		buf_addf(out, "must be %" PRId64, k->min);
 		return;
 	}
-	buf_adds(out, ", from ");
-	value_print(k, k->min, out);
-	buf_adds(out, " to ");
-	value_print(k, k->max, out);
+	if (k->type != KEY_MARK) {
+		buf_adds(out, ", from ");
+		value_print(k, k->min, out);
+		buf_adds(out, " to ");
+		value_print(k, k->max, out);
+	}
+	if (k->flags & KF_AUTO)
+		buf_adds(out, ", or auto");
 }
 
-const char *value_pattern(enum key_type type)
+const char *value_pattern(const struct job_key *k)
 {
-	return forms[type].pattern;
+	return forms[k->type].pattern;
 }

@@ -124,6 +124,25 @@ static const struct wrong wrongs[] = {
 	  "job.yaml:1:23: model.api_key_file: '~' is not expanded here: write the directory out (./~ is a file of that "
 	  "name)\n" },
 
+	{ "model: {name: a, fallback: [b, a, b]}",
+	  "model.fallback: 'a' is in the row of models already: none is tried twice\n"
+	  "model.fallback: 'b' is in the row of models already: none is tried twice\n" },
+	{ "model: {fallback: [a b]}", "job.yaml:1:20: model.fallback: must not hold spaces\n" },
+
+	/* the context window */
+	{ "context: {window: 0}",
+	  "job.yaml:1:19: context.window: must be a number of tokens such as 8000, 500k or 5M, from 1k to 1000M, or "
+	  "auto, "
+	  "not '0'\n" },
+	{ "context: {collapse_at: 0%}",
+	  "job.yaml:1:24: context.collapse_at: must be a mark such as 60%, 150k or off, not '0%'\n" },
+	{ "context: {collapse_at: auto}",
+	  "job.yaml:1:24: context.collapse_at: must be a mark such as 60%, 150k or off, not 'auto'\n" },
+	{ "context: {blocking_at: often}",
+	  "job.yaml:1:24: context.blocking_at: must be a mark such as 60%, 150k or off, or auto, not 'often'\n" },
+	{ "context: {snip_at: [60%]}", "job.yaml:1:20: context.snip_at: must be a mark such as 60%, 150k or off\n" },
+	{ "context: {collapse: 5}", "job.yaml:1:11: context.collapse: unknown key (did you mean collapse_at?)\n" },
+
 	/* texts, rules, variables */
 	{ "prompt: ''", "job.yaml:1:9: prompt: is empty\n" },
 	{ "prompt: \" \\n\"", "job.yaml:1:9: prompt: is empty\n" },
@@ -206,6 +225,8 @@ static void test_a_whole_job(void **state)
 	        "[b-1],\n"
 	        "  max_retries: 0, max_retry_wait: 0, idle_timeout: \"90s\", headers: {X-A: on}, extra: {top_k: "
 	        "0x10}}\n"
+	        "context: {window: 12k, microcompact_at: off, collapse_at: '75%', snip_at: 90%, autocompact: false,\n"
+	        "  autocompact_at: auto, blocking_at: 11900, microcompact_keep: 2, summary_model: s}\n"
 	        "prompt: |\n  Make it pass.\nstdin: context\nenv: {MAKEFLAGS: -j2}\n"
 	        "workspace: {dir: w, add_dirs: [a b, c]}\n"
 	        "limits: {max_turns: 20, token_budget: 5M, max_cost_usd: 2.5, wall_time: 15m, stdin_bytes: 1KiB}\n"
@@ -229,6 +250,18 @@ static void test_a_whole_job(void **state)
 	assert_int_equal(j->idle_ms, 90000);
 	assert_int_equal(j->connect_ms, 30000);
 	assert_string_equal(j->headers[0].value, "on");
+	assert_int_equal(j->context_window, 12000);
+	assert_int_equal(j->microcompact_at.kind, MARK_OFF);
+	assert_int_equal(j->collapse_at.kind, MARK_PERCENT);
+	assert_int_equal(j->collapse_at.value, 75);
+	assert_int_equal(j->snip_at.value, 90);
+	assert_false(j->autocompact);
+	assert_int_equal(j->autocompact_at.kind, MARK_AUTO);
+	assert_int_equal(j->blocking_at.kind, MARK_TOKENS);
+	assert_int_equal(j->blocking_at.value, 11900);
+	assert_int_equal(j->microcompact_keep, 2);
+	assert_null(j->compact_model);
+	assert_string_equal(j->summary_model, "s");
 	assert_string_equal(j->prompt, "Make it pass.\n");
 	assert_false(j->prompt_from_option);
 	assert_int_equal(j->stdin_mode, STDIN_CONTEXT);

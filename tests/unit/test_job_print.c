@@ -80,13 +80,17 @@ static void test_check_can_be_run_again(void **state)
 
 	(void)state;
 	try_begin(&t,
-	          "--check|-p|a \"b\"\nc|-|-m|m1|-b|1500k|--max-budget-usd|0.000000001|--wall-time|90s|--tools|Read|"
+	          "--check|-p|a \"b\"\nc|-|-m|m1|--fallback-model|m2 m3|--set|context.window=12k|--set|context.collapse_at=9000|-b|1500k|--max-budget-usd|0.000000001|--wall-time|90s|--tools|Read|"
 	          "--set|env.A=no|--set|model.thinking={a: [1, .5]}|--set|permissions.allow=[Read, Bash]|--add-dir|x y",
 	          NULL, NULL);
 	assert_string_equal(buf_str(&t.errs.text), "");
 	job_print_check(&t.job, &one);
 	try_end(&t);
 	assert_non_null(strstr(one.data, "\n  token_budget: 1500k\n"));
+	assert_non_null(strstr(one.data, "\n  fallback: [\"m2\", \"m3\"]\n"));
+	assert_non_null(strstr(one.data, "\n  window: 12k\n  microcompact_at: 60%\n"));
+	assert_non_null(strstr(one.data, "\n  collapse_at: 9k\n  snip_at: off\n"));
+	assert_non_null(strstr(one.data, "\n  blocking_at: auto\n  # compact_model: the model that answers\n"));
 	assert_non_null(strstr(one.data, "\n  max_cost_usd: 0.000000001\n"));
 	assert_non_null(strstr(one.data, "\n  wall_time: 90s\n"));
 	try_begin(&t, "@", one.data, NULL);
@@ -270,6 +274,51 @@ static void test_numbers(void **state)
 	assert_int_equal(value_number(&small, "9999999999999999h", &v), VALUE_RANGE);
 }
 
+static void test_marks(void **state)
+{
+	static const struct {
+		const char *text;
+		enum value_status status;
+		struct job_mark mark;
+		const char *printed;
+	} rows[] = {
+		{ "60%", VALUE_OK, { MARK_PERCENT, 60 }, "60%" },
+		{ "100%", VALUE_OK, { MARK_PERCENT, 100 }, "100%" },
+		{ "101%", VALUE_RANGE, { MARK_OFF, 0 }, NULL },
+		{ "0%", VALUE_RANGE, { MARK_OFF, 0 }, NULL },
+		{ "06%", VALUE_FORM, { MARK_OFF, 0 }, NULL },
+		{ "60 %", VALUE_FORM, { MARK_OFF, 0 }, NULL },
+		{ "60.5%", VALUE_FORM, { MARK_OFF, 0 }, NULL },
+		{ "%", VALUE_FORM, { MARK_OFF, 0 }, NULL },
+		{ "150000", VALUE_OK, { MARK_TOKENS, 150000 }, "150k" },
+		{ "1M", VALUE_OK, { MARK_TOKENS, 1000000 }, "1M" },
+		{ "0", VALUE_RANGE, { MARK_OFF, 0 }, NULL },
+		{ "off", VALUE_OK, { MARK_OFF, 0 }, "off" },
+		{ "Off", VALUE_FORM, { MARK_OFF, 0 }, NULL },
+		{ "auto", VALUE_OK, { MARK_AUTO, 0 }, "auto" },
+		{ "", VALUE_FORM, { MARK_OFF, 0 }, NULL },
+	};
+	struct job_key k = { .type = KEY_MARK, .min = 1, .max = 1000000, .flags = KF_AUTO };
+	struct job_mark m;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct buf b = BUF_INIT(100);
+		enum value_status st = value_mark(&k, rows[i].text, &m);
+		if (st != rows[i].status)
+			fail_msg("'%s': status %d", rows[i].text, (int)st);
+		if (st == VALUE_OK) {
+			assert_int_equal(m.kind, rows[i].mark.kind);
+			assert_int_equal(m.value, rows[i].mark.value);
+			value_print_mark(&k, &m, &b);
+			assert_string_equal(buf_str(&b), rows[i].printed);
+		}
+		buf_release(&b);
+	}
+	k.flags = 0; /* auto is not for every mark */
+	assert_int_equal(value_mark(&k, "auto", &m), VALUE_FORM);
+}
+
 static void test_suggestions(void **state)
 {
 	static const struct {
@@ -309,7 +358,7 @@ int main(void)
 		cmocka_unit_test(test_man_keys),
 		cmocka_unit_test(test_man_page_is_current),
 		cmocka_unit_test(test_table_is_sound),
-		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_numbers), cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_suggestions),
 	};
 

@@ -99,7 +99,7 @@ static void test_values(void **state)
 	try_begin(&t,
 	          "-p|do it|-n|-m|m1|-t|5|--max-turns=6|-b|500k|--add-dir|a, b|--add-dir=c|--tools=Read Grep,Bash|"
 	          "--allowed-tools|Read|--allowedTools|Bash|--max-budget-usd|0.10|--wall-time|90s|--replay|tape|"
-	          "--dangerously-skip-permissions|--include-partial-messages",
+	          "--dangerously-skip-permissions|--include-partial-messages|--fallback-model|b,c",
 	          NULL, NULL);
 	assert_string_equal(buf_str(&t.errs.text), "");
 	assert_string_equal(j->prompt, "do it");
@@ -122,6 +122,13 @@ static void test_values(void **state)
 	assert_string_equal(strrchr(j->replay_path, '/'), "/tape");
 	assert_string_equal(j->permission_mode, "bypassPermissions");
 	assert_true(j->partial);
+	assert_string_equal(j->fallback[0], "b");
+	assert_string_equal(j->fallback[1], "c");
+	assert_null(j->fallback[2]);
+	assert_int_equal(j->context_window, 0);
+	assert_int_equal(j->microcompact_at.value, 60);
+	assert_int_equal(j->snip_at.kind, MARK_OFF);
+	assert_true(j->autocompact);
 	try_end(&t);
 }
 
