@@ -52,7 +52,7 @@ struct sim {
 	int64_t clock;
 	struct sim_event *queue;
 	size_t next_line;
-	bool ended, running_model;
+	bool ended, running_model, running_background;
 	int running_safe, running_unsafe;
 	uint64_t rng;
 	unsigned ids;
