@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "model/one_line.h"
 #include "model/retry.h"
+#include "model/server_json.h"
 
 /* How much of an unexpected body an error message shows. */
 #define SHOWN ((size_t)200)
@@ -47,6 +48,8 @@ static enum answer_kind kind_of(const struct answer *a, int status)
 		return ANSWER_ERROR;
 	if (status < 200 || status >= 300 || a->compressed)
 		return ANSWER_OTHER;
+	if (a->count)
+		return ANSWER_COUNT;
 	if (has_type(a, "application/json"))
 		return ANSWER_JSON;
 	return !a->content_type || has_type(a, "text/event-stream") ? ANSWER_STREAM : ANSWER_OTHER;
@@ -193,6 +196,30 @@ static void end_stream(struct answer *a)
 		end_not_stream(a);
 }
 
+/* A count is no message: it is told here. True if it was one. */
+static bool end_count(struct answer *a)
+{
+	struct json doc = JSON_INIT;
+	struct model_event ev = { .kind = MODEL_EV_END };
+	int64_t tokens = -1;
+
+	if (a->end.failure)
+		return false;
+	if (!server_json_parse(&doc, buf_str(&a->body), a->body.len, NULL))
+		tokens = json_int_or(&doc, json_get(&doc, json_root(&doc), "input_tokens"), -1);
+	if (tokens >= 0) {
+		ev.end = a->end;
+		ev.end.complete = true;
+		ev.end.usage.input = tokens;
+		a->assembly.sink(a->assembly.ctx, &ev);
+	}
+	json_release(&doc);
+	if (ev.end.complete)
+		return true;
+	fail(a, MODEL_NOT_STREAM, describe(a, ", which is no count of tokens"));
+	return false;
+}
+
 static void end_transport(struct answer *a, const struct http_done *done)
 {
 	if (!done->failure)
@@ -213,6 +240,10 @@ void answer_end(struct answer *a, const struct http_done *done)
 		break;
 	case ANSWER_JSON:
 		end_json(a);
+		break;
+	case ANSWER_COUNT:
+		if (end_count(a))
+			return;
 		break;
 	case ANSWER_ERROR:
 		end_error(a);

@@ -1,6 +1,6 @@
 /*
- * What an HTTP answer to a streaming request means: an event stream, a whole message, an error body, or something
- * that is no answer of a model server at all. Knows no transport, so that it can be tested with bytes.
+ * What an HTTP answer means: an event stream, a whole message, a count of tokens, an error body, or something that is
+ * no answer of a model server at all. Knows no transport, so that it can be tested with bytes.
  *
  * Life cycle: answer_init -> answer_head -> answer_body... -> answer_end (emits MODEL_EV_END once) -> answer_release.
  * Without an answer answer_end may come at once.
@@ -16,7 +16,7 @@
 #define ANSWER_MAX_ERROR   ((size_t)64 << 10)
 #define ANSWER_MAX_MESSAGE ((size_t)64 << 20)
 
-enum answer_kind { ANSWER_NONE, ANSWER_STREAM, ANSWER_JSON, ANSWER_ERROR, ANSWER_OTHER };
+enum answer_kind { ANSWER_NONE, ANSWER_STREAM, ANSWER_JSON, ANSWER_COUNT, ANSWER_ERROR, ANSWER_OTHER };
 
 /* The headers that matter; NULL where there is none. Read by answer_head only. */
 struct answer_headers {
@@ -27,6 +27,7 @@ struct answer_headers {
 
 struct answer {
 	struct assembly assembly;
+	bool count; /* set behind answer_init: {"input_tokens": N} is expected, and told as the end's usage */
 	/* private from here */
 	struct sse sse;
 	enum answer_kind kind;

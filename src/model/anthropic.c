@@ -13,6 +13,7 @@
 /* Accepted by every server and gateway; newer versions change nothing that we use. */
 #define API_VERSION "2023-06-01"
 #define ENDPOINT    "/v1/messages"
+#define COUNT       "/count_tokens" /* behind it */
 
 struct anthropic {
 	struct model model; /* the common head, first */
@@ -20,7 +21,7 @@ struct anthropic {
 	model_sink sink;
 	void *ctx;
 	struct http *http;
-	char *url;
+	char *url, *count_url;
 	struct header_list headers;
 	struct attempt *attempt; /* the current one, NULL when none is */
 };
@@ -123,6 +124,7 @@ static struct attempt *attempt_new(struct anthropic *m, const struct model_reque
 	}
 	at->owner = m;
 	answer_init(&at->answer, m->config->partial, to_sink, at);
+	at->answer.count = req->kind == MODEL_COUNT;
 	if (!request_build(&at->body, req, e))
 		return at;
 	attempt_free(at);
@@ -163,7 +165,8 @@ static int start(struct model *model, const struct model_request *req, struct er
 	struct attempt *at = attempt_new(m, req, e);
 	if (!at)
 		return -1;
-	const struct http_request http = { m->url, (const char *const *)m->headers.v, at->body.length };
+	const struct http_request http = { req->kind == MODEL_COUNT ? m->count_url : m->url,
+		                           (const char *const *)m->headers.v, at->body.length };
 	if (http_start(m->http, &http, &handler, at, e)) {
 		attempt_free(at);
 		return -1;
@@ -179,6 +182,13 @@ static void set_pause(struct model *model, bool on)
 	http_pause(m->http, on);
 }
 
+static void forget_url(char *url)
+{
+	if (url)
+		explicit_bzero(url, strlen(url));
+	free(url);
+}
+
 static void anthropic_free(struct model *model)
 {
 	struct anthropic *m = (struct anthropic *)model;
@@ -186,9 +196,8 @@ static void anthropic_free(struct model *model)
 	cancel(model);
 	http_free(m->http);
 	header_list_release(&m->headers);
-	if (m->url)
-		explicit_bzero(m->url, strlen(m->url));
-	free(m->url);
+	forget_url(m->url);
+	forget_url(m->count_url);
 	free(m);
 }
 
@@ -268,7 +277,9 @@ static struct model *anthropic_open(const struct model_config *cfg, struct react
 	m->sink = sink;
 	m->ctx = ctx;
 	m->url = anthropic_url(base, e);
-	if (m->url && !set_headers(&m->headers, cfg, e))
+	if (m->url && asprintf(&m->count_url, "%s" COUNT, m->url) < 0)
+		m->count_url = NULL, error_nomem(e);
+	if (m->count_url && !set_headers(&m->headers, cfg, e))
 		m->http = http_open(r, cfg->connect_timeout_ms, e);
 	if (m->http)
 		return &m->model;

@@ -21,8 +21,9 @@
 enum model_kind {
 	MODEL_MAIN,
 	MODEL_COMPACT, /* a summary of the conversation: tools are there for the cache's sake, none may be called */
-	MODEL_SUMMARY, /* a line about a round, in the background */
-	MODEL_COUNT    /* count_tokens: END brings usage.input, or a failure if the server cannot count */
+	MODEL_SUMMARY, /* a line about a round, in the background: without tools and thinking, whatever the request has
+	                */
+	MODEL_COUNT /* count_tokens: complete END brings usage.input alone, or a failure if the server cannot count */
 };
 
 /* One-time repairs of a request that the server refused: what to leave out from now on. */

@@ -19,8 +19,9 @@ struct replay;
  */
 struct attempt {
 	struct replay *owner;             /* NULL once it is over: then nothing is told any more */
-	const struct tape_answer *script; /* NULL: there is none, mismatch says why */
-	struct buf mismatch;
+	const struct tape_answer *script; /* NULL: there is none, missing and why say so */
+	enum model_failure missing;
+	struct buf why;
 	struct buf bytes; /* the stream, or the body */
 	size_t pos;
 	int64_t events; /* played so far */
@@ -49,7 +50,7 @@ struct replay {
 
 static void attempt_free(struct attempt *a)
 {
-	buf_release(&a->mismatch);
+	buf_release(&a->why);
 	buf_release(&a->bytes);
 	answer_release(&a->answer);
 	free(a);
@@ -292,7 +293,7 @@ static void on_timer(void *ctx)
 	enter(a);
 	a->armed = false;
 	if (!a->script)
-		finish(a, MODEL_MISMATCH, NET_NONE, buf_str(&a->mismatch));
+		finish(a, a->missing, NET_NONE, buf_str(&a->why));
 	else if (!delays(a) && a->owner && !a->paused)
 		play(a);
 	leave(a);
@@ -307,23 +308,33 @@ static struct attempt *attempt_new(struct replay *r)
 	if (!a)
 		return NULL;
 	a->owner = r;
-	buf_init(&a->mismatch, 16 << 10);
+	buf_init(&a->why, 16 << 10);
 	buf_init(&a->bytes, TAPE_MAX_BYTES * 2);
 	a->timer = (struct reactor_timer){ .fn = on_timer, .ctx = a };
 	answer_init(&a->answer, r->partial, forward, a);
 	return a;
 }
 
-/* Compares the request with the next answer; what differs goes to a->mismatch. */
+/* A tape holds what the conversation got to hear: it neither counts tokens nor talks in the background. */
+static bool is_on_tapes(enum model_kind kind)
+{
+	return kind == MODEL_MAIN || kind == MODEL_COMPACT;
+}
+
+/* Compares the request with the next answer; what differs goes to a->why. */
 static void find_answer(struct replay *r, struct attempt *a, const struct model_request *req)
 {
 	struct buf why = BUF_INIT(8 << 10);
 
-	if (r->at == r->tape.n) {
-		buf_addf(&a->mismatch, "turn %d: the tape '%s' holds %zu answers, request %zu was made", req->turn,
-		         r->path, tape_plays(&r->tape), r->place.play + 1);
+	a->missing = MODEL_MISMATCH;
+	if (!is_on_tapes(req->kind)) {
+		a->missing = MODEL_REFUSED_REQUEST;
+		buf_adds(&a->why, "a tape answers no such request");
+	} else if (r->at == r->tape.n) {
+		buf_addf(&a->why, "turn %d: the tape '%s' holds %zu answers, request %zu was made", req->turn, r->path,
+		         tape_plays(&r->tape), r->place.play + 1);
 	} else if (!tape_check(&r->tape.answers[r->at].expect, req, &why)) {
-		buf_addf(&a->mismatch, "turn %d does not fit answer %zu of the tape (%s:%d): %s", req->turn,
+		buf_addf(&a->why, "turn %d does not fit answer %zu of the tape (%s:%d): %s", req->turn,
 		         r->place.play + 1, r->path, r->tape.answers[r->at].line, buf_str(&why));
 	} else {
 		a->script = &r->tape.answers[r->at];

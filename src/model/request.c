@@ -43,9 +43,32 @@ static int add_marked(struct request_body *b, const char *object, size_t n)
 	return add(b, object, n - 1) || ADD_LITERAL(b, MARK "}") ? -1 : 0;
 }
 
+/* What a request of each kind holds beside the messages. */
+struct shape {
+	bool streams;  /* and with it max_tokens */
+	bool tools;    /* and the choice among them */
+	bool no_calls; /* tool_choice none: the tools are there for the cache's sake only */
+	bool thinking;
+	bool effort;
+	bool marks;  /* what is asked once needs no cache */
+	bool extras; /* else of the job's extra members only those that say how tools and thinking are used */
+};
+
+static const struct shape *shape_of(const struct model_request *req)
+{
+	static const struct shape shapes[] = {
+		[MODEL_MAIN] = { true, true, false, true, true, true, true },
+		[MODEL_COMPACT] = { true, true, true, true, true, true, true },
+		[MODEL_SUMMARY] = { true, false, false, false, false, false, true },
+		[MODEL_COUNT] = { false, true, false, true, false, false, false },
+	};
+
+	return &shapes[req->kind];
+}
+
 static bool marks_allowed(const struct model_request *req)
 {
-	return !(req->without & WITHOUT_CACHE_MARKS);
+	return shape_of(req)->marks && !(req->without & WITHOUT_CACHE_MARKS);
 }
 
 static bool is_blank(const char *s)
@@ -78,8 +101,10 @@ static void write_head(struct request_body *b, const struct model_request *req)
 	json_out_init(&o, &b->head);
 	jo_object(&o);
 	jo_kstr(&o, "model", req->model);
-	jo_kint(&o, "max_tokens", req->max_tokens);
-	jo_kbool(&o, "stream", true);
+	if (shape_of(req)->streams) {
+		jo_kint(&o, "max_tokens", req->max_tokens);
+		jo_kbool(&o, "stream", true);
+	}
 	if (!is_blank(req->system))
 		write_system(&o, req);
 }
@@ -88,6 +113,7 @@ static void write_head(struct request_body *b, const struct model_request *req)
 struct extras {
 	struct json doc;
 	const struct model_request *req;
+	const struct shape *shape;
 };
 
 /* Ours alone: an extra member of that name would be a second one. */
@@ -98,8 +124,9 @@ static bool is_ours(const struct extras *x, int key)
 	for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
 		if (json_eq(&x->doc, key, reserved[i]))
 			return true;
-	return json_eq(&x->doc, key, "thinking") || json_eq(&x->doc, key, "output_config") ||
-	       (x->req->kind != MODEL_MAIN && json_eq(&x->doc, key, "tool_choice"));
+	if (json_eq(&x->doc, key, "tool_choice"))
+		return !x->shape->tools || x->shape->no_calls;
+	return !x->shape->extras || json_eq(&x->doc, key, "thinking") || json_eq(&x->doc, key, "output_config");
 }
 
 static int extra(const struct extras *x, const char *key)
@@ -119,7 +146,7 @@ static void write_thinking(struct buf *out, const struct extras *x)
 	size_t n = 0;
 	const char *raw = json_raw(&x->doc, extra(x, "thinking"), &n);
 
-	if (x->req->without & WITHOUT_THINKING)
+	if (x->req->without & WITHOUT_THINKING || !x->shape->thinking)
 		return;
 	if (raw)
 		raw_member(out, "thinking", raw, n);
@@ -135,6 +162,8 @@ static void write_output_config(struct buf *out, const struct extras *x)
 	bool any = effort && json_get(&x->doc, config, "effort") < 0;
 	struct buf members = BUF_INIT(BUF_HUGE);
 
+	if (!x->shape->effort)
+		return;
 	if (any) {
 		buf_adds(&members, "\"effort\":");
 		json_quote(&members, effort, strlen(effort));
@@ -178,7 +207,7 @@ static void write_extra(struct buf *out, const struct extras *x)
 /* What stands between the tools and the messages. */
 static int write_middle(struct request_body *b, const struct model_request *req, bool tools, struct error *e)
 {
-	struct extras x = { .doc = JSON_INIT, .req = req };
+	struct extras x = { .doc = JSON_INIT, .req = req, .shape = shape_of(req) };
 	int r = 0;
 
 	if (req->extra_json && !(req->without & WITHOUT_EXTRA)) {
@@ -187,8 +216,7 @@ static int write_middle(struct request_body *b, const struct model_request *req,
 			r = error_set(e, ERR_INPUT, "model.extra must be an object");
 	}
 	if (!r) {
-		/* A summary is text: the tools are there for the cache's sake only. */
-		if (tools && req->kind != MODEL_MAIN)
+		if (tools && x.shape->no_calls)
 			buf_adds(&b->middle, ",\"tool_choice\":{\"type\":\"none\"}");
 		write_thinking(&b->middle, &x);
 		write_output_config(&b->middle, &x);
@@ -323,7 +351,7 @@ static int add_messages(struct request_body *b, const struct model_request *req)
 
 static int build(struct request_body *b, const struct model_request *req, struct error *e)
 {
-	size_t tools = tools_body(req->tools_json);
+	size_t tools = shape_of(req)->tools ? tools_body(req->tools_json) : 0;
 
 	/* Slices point into both buffers, so they are written whole before the first slice is made. */
 	write_head(b, req);

@@ -194,6 +194,56 @@ static void test_headers(void **state)
 	assert_true(s.end.retry_after_junk);
 }
 
+static void count(struct seen *s, int status, const char *type, const char *body, const struct http_done *done)
+{
+	const struct answer_headers h = { .content_type = type };
+	struct answer a;
+
+	memset(s, 0, sizeof *s);
+	answer_init(&a, true, sink, s);
+	a.count = true;
+	answer_head(&a, status, &h);
+	for (const char *p = body; *p; p++)
+		assert_int_equal(answer_body(&a, p, 1), 0);
+	answer_end(&a, done);
+	assert_int_equal(s->ends, 1);
+	assert_int_equal(s->blocks, 0);
+	answer_release(&a);
+}
+
+static void test_count(void **state)
+{
+	static const char *const nonsense[] = { "",
+		                                "[]",
+		                                "{\"input_tokens\": \"14\"}",
+		                                "{\"input_tokens\": -1}",
+		                                "{\"tokens\": 1}",
+		                                "<html>",
+		                                HEAD_EVENT REST_EVENTS };
+	struct seen s;
+
+	(void)state;
+	count(&s, 200, JSON, "{ \"input_tokens\" : 14 }\n", &fine);
+	assert_int_equal(s.end.failure, MODEL_FINE);
+	assert_true(s.end.complete);
+	assert_int_equal(s.end.usage.input, 14);
+	assert_int_equal(s.end.usage.output, -1);
+	count(&s, 200, NULL, "{\"input_tokens\":0,\"more\":{}}", &fine);
+	assert_true(s.end.complete);
+	assert_int_equal(s.end.usage.input, 0);
+	for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+		count(&s, 200, JSON, nonsense[i], &fine);
+		assert_int_equal(s.end.failure, MODEL_NOT_STREAM);
+		assert_false(s.end.complete);
+		assert_non_null(strstr(s.message, "which is no count of tokens"));
+	}
+	count(&s, 404, JSON, ERROR_BODY("not_found_error", "no such path"), &fine);
+	assert_int_equal(s.end.failure, MODEL_HTTP);
+	assert_int_equal(s.end.http_status, 404);
+	count(&s, 200, JSON, "{\"input_tokens\": 1", &broken);
+	assert_int_equal(s.end.failure, MODEL_NETWORK);
+}
+
 static void test_bodies_are_bounded(void **state)
 {
 	static const struct answer_headers json = { .content_type = JSON }, sse = { .content_type = SSE };
@@ -230,10 +280,8 @@ static void test_bodies_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cases),
-		cmocka_unit_test(test_broken_transport),
-		cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_bodies_are_bounded),
+		cmocka_unit_test(test_cases), cmocka_unit_test(test_broken_transport),   cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_count), cmocka_unit_test(test_bodies_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -300,6 +300,44 @@ static void test_stream_and_reuse(void **state)
 	client_close(&c);
 }
 
+#define COUNT_ANSWER                                                                                                   \
+	"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 23\r\n\r\n{\"input_tokens\": 2095 }"
+
+static void test_count(void **state)
+{
+	const struct reply replies[] = {
+		{ COUNT_ANSWER, 0, KEEP, 1 },
+		{ "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", 0, KEEP, 0 },
+		{ GOOD, 0, KEEP, 0 },
+	};
+	struct client c;
+	struct error e = ERROR_INIT;
+
+	(void)state;
+	client_open(&c, replies);
+	struct model_request req = { .kind = MODEL_COUNT, .model = "m", .messages = &c.history, .turn = 1 };
+	assert_int_equal(c.model->ops->start(c.model, &req, &e), 0);
+	wait_end(&c, 1);
+	assert_int_equal(c.end.failure, MODEL_FINE);
+	assert_true(c.end.complete);
+	assert_int_equal(c.end.usage.input, 2095);
+	assert_int_equal(c.blocks + c.stops, 0);
+	assert_non_null(strstr(c.server.tally->last, "POST /v1/messages/count_tokens HTTP/1.1\r\n"));
+	assert_non_null(strstr(c.server.tally->last, "\r\nx-api-key: sk-canary\r\n"));
+	assert_non_null(strstr(c.server.tally->last, "\r\n\r\n{\"model\":\"m\",\"messages\":["));
+	assert_true(c.server.tally->whole);
+	/* most compatible servers know no such path; the model answers all the same */
+	assert_int_equal(c.model->ops->start(c.model, &req, &e), 0);
+	wait_end(&c, 2);
+	assert_int_equal(c.end.failure, MODEL_HTTP);
+	assert_int_equal(c.end.http_status, 404);
+	call(&c);
+	assert_true(c.end.complete);
+	assert_non_null(strstr(c.server.tally->last, "POST /v1/messages HTTP/1.1\r\n"));
+	assert_int_equal(c.server.tally->connections, 1);
+	client_close(&c);
+}
+
 static void test_large_body(void **state)
 {
 	const struct reply replies[] = { { GOOD, 0, KEEP, 0 } };
@@ -707,6 +745,7 @@ int main(void)
 		cmocka_unit_test(too_many_open_files_are_said),
 		cmocka_unit_test(test_chunk_length),
 		cmocka_unit_test(test_stream_and_reuse),
+		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_large_body),
 		cmocka_unit_test(test_next_request_waits_for_the_connection),
 		cmocka_unit_test(test_dead_reused_connection),

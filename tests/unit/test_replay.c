@@ -187,6 +187,30 @@ static void usage_is_estimated_from_sizes(void **state)
 	close_tape(&p);
 }
 
+static void what_is_on_no_tape_is_refused_and_uses_nothing(void **state)
+{
+	static const enum model_kind kinds_off[] = { MODEL_COUNT, MODEL_SUMMARY };
+	struct player p;
+	(void)state;
+	open_tape(&p, "- text: one\n- text: two\n", false);
+	for (size_t i = 0; i < LENGTH(kinds_off); i++) {
+		p.req.kind = kinds_off[i];
+		ask(&p);
+		assert_string_equal(p.log.data, "end ");
+		assert_int_equal(p.end.failure, MODEL_REFUSED_REQUEST);
+		assert_false(p.end.complete);
+		assert_non_null(strstr(p.end_text.data, "a tape answers no such request"));
+		assert_int_equal(replay_unused(p.m), 2);
+	}
+	p.req.kind = MODEL_COMPACT; /* the conversation is told anew by it */
+	ask(&p);
+	assert_int_equal(replay_unused(p.m), 1);
+	p.req.kind = MODEL_MAIN;
+	ask(&p);
+	assert_non_null(strstr(p.log.data, "text(two)"));
+	close_tape(&p);
+}
+
 static void a_request_too_many_is_a_mismatch(void **state)
 {
 	struct player p;
@@ -513,6 +537,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_come_in_order_with_made_up_ids),
 		cmocka_unit_test(usage_is_estimated_from_sizes),
+		cmocka_unit_test(what_is_on_no_tape_is_refused_and_uses_nothing),
 		cmocka_unit_test(a_request_too_many_is_a_mismatch),
 		cmocka_unit_test(an_unexpected_request_is_a_mismatch_and_uses_nothing),
 		cmocka_unit_test(statuses_and_networks_end_as_from_a_server),

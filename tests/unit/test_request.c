@@ -297,6 +297,81 @@ static void test_a_body_only_grows(void **state)
 	history_release(&h);
 }
 
+/* A count asks for the prompt of a main request, and the server takes no key that is of no use for that. */
+static void test_count(void **state)
+{
+	struct history h = HISTORY_INIT;
+	struct model_request req = request(&h);
+
+	(void)state;
+	USER(&h, T("hi"));
+	req.kind = MODEL_COUNT;
+	req.system = "s";
+	req.tools_json = TOOLS;
+	req.thinking_json = "{\"type\":\"adaptive\"}";
+	req.effort = "low";
+	req.extra_json = "{\"tool_choice\":{\"type\":\"auto\"},\"temperature\":1,\"output_config\":{\"format\":1}}";
+	expect(&req,
+	       "{\"model\":\"m\",\"system\":[{\"type\":\"text\",\"text\":\"s\"}],\"tools\":" TOOLS
+	       ",\"thinking\":{\"type\":\"adaptive\"},\"tool_choice\":{\"type\":\"auto\"},\"messages\":[{\"role\":"
+	       "\"user\",\"content\":[" T("hi") "]}]}");
+	req.without = WITHOUT_THINKING | WITHOUT_EXTRA;
+	req.system = req.tools_json = NULL;
+	expect(&req, "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":[" T("hi") "]}]}");
+	history_release(&h);
+}
+
+/* What is asked in the background about a round is a small question of its own. */
+static void test_summary(void **state)
+{
+	struct history h = HISTORY_INIT;
+	struct model_request req = request(&h);
+
+	(void)state;
+	USER(&h, T("hi"));
+	req.kind = MODEL_SUMMARY;
+	req.max_tokens = 200;
+	req.system = "s";
+	req.tools_json = TOOLS;
+	req.thinking_json = "{\"type\":\"adaptive\"}";
+	req.effort = "low";
+	req.extra_json = "{\"tool_choice\":{\"type\":\"auto\"},\"temperature\":1,\"output_config\":{\"format\":1}}";
+	expect(&req,
+	       "{\"model\":\"m\",\"max_tokens\":200,\"stream\":true,\"system\":[{\"type\":\"text\",\"text\":\"s\"}],"
+	       "\"temperature\":1,\"messages\":[{\"role\":\"user\",\"content\":[" T("hi") "]}]}");
+	history_release(&h);
+}
+
+/* A compaction shares the main request's prefix, and with it the cache: only the choice of tools differs. */
+static void test_compact(void **state)
+{
+	struct history h = HISTORY_INIT;
+	struct model_request req = request(&h);
+
+	(void)state;
+	USER(&h, T("hi"));
+	req.system = "s";
+	req.tools_json = TOOLS;
+	req.thinking_json = "{\"type\":\"adaptive\"}";
+	req.effort = "low";
+	req.extra_json = "{\"tool_choice\":{\"type\":\"auto\"}}";
+	char *want = body_of(&req, 512);
+	req.kind = MODEL_COMPACT;
+	char *got = body_of(&req, 512);
+	const char *choice = strstr(got, "\"tool_choice\":{\"type\":\"none\"}");
+	assert_non_null(choice);
+	assert_null(strstr(choice + 2, "tool_choice"));
+	assert_memory_equal(got, want, (size_t)(choice - got));
+	assert_string_equal(strstr(got, "\"messages\":"), strstr(want, "\"messages\":"));
+	free(want);
+	free(got);
+	req.tools_json = NULL; /* without tools there is nothing to choose */
+	got = body_of(&req, 512);
+	assert_null(strstr(got, "tool_choice"));
+	free(got);
+	history_release(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -307,6 +382,9 @@ int main(void)
 		cmocka_unit_test(test_long_turn_keeps_an_older_mark),
 		cmocka_unit_test(test_what_is_left_out),
 		cmocka_unit_test(test_a_body_only_grows),
+		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_compact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
