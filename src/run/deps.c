@@ -20,25 +20,44 @@ void world_mask(void *ctx, struct buf *text)
 	secrets_mask(w->secrets, text);
 }
 
+static struct model *model_of(struct world *w, enum model_kind kind)
+{
+	return kind == MODEL_SUMMARY ? w->background : w->model;
+}
+
 static int model_start(void *ctx, const struct model_request *req, struct error *e)
 {
+	static const char *const names[] = { [MODEL_MAIN] = "request",
+		                             [MODEL_COMPACT] = "compaction request",
+		                             [MODEL_SUMMARY] = "background request",
+		                             [MODEL_COUNT] = "request to count tokens" };
 	struct world *w = ctx;
+	struct model *m = model_of(w, req->kind);
 
-	log_verbose("turn %d: request to %s, at most %lld output tokens", req->turn, req->model,
-	            (long long)req->max_tokens);
+	if (!m)
+		return error_set(e, ERR_BUG, "a model was asked in the background, and none was opened for that");
+	if (req->kind == MODEL_COUNT)
+		log_verbose("turn %d: %s to %s", req->turn, names[req->kind], req->model);
+	else
+		log_verbose("turn %d: %s to %s, at most %lld output tokens", req->turn, names[req->kind], req->model,
+		            (long long)req->max_tokens);
 	if (req->kind == MODEL_MAIN)
 		toolbox_answer_begins(w->toolbox);
-	return w->model->ops->start(w->model, req, e);
+	if (m == w->model)
+		w->asked = req->kind;
+	return m->ops->start(m, req, e);
 }
 
 /* What the cancelled attempt had queued must not be taken for the next one's. */
 static void model_cancel(void *ctx, enum model_kind kind)
 {
-	(void)kind;
 	struct world *w = ctx;
+	struct model *m = model_of(w, kind);
 
-	w->model->ops->cancel(w->model);
-	world_drop_model_events(w);
+	if (!m)
+		return;
+	m->ops->cancel(m);
+	world_drop_model_events(w, kind == MODEL_SUMMARY);
 }
 
 static enum tool_class tool_class(void *ctx, const char *name)

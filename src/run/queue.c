@@ -64,9 +64,9 @@ static const char *keep(struct queued *q, const char *s)
 }
 
 /* Signs of life are many; only the strongest since the last event matters. */
-static bool merged_alive(struct world *w, const struct model_event *ev)
+static bool merged_alive(struct world *w, enum model_kind call, const struct model_event *ev)
 {
-	if (ev->kind != MODEL_EV_ALIVE || !w->last || w->last->ev.kind != LOOP_EV_MODEL ||
+	if (ev->kind != MODEL_EV_ALIVE || !w->last || w->last->ev.kind != LOOP_EV_MODEL || w->last->ev.call != call ||
 	    w->last->ev.model.kind != MODEL_EV_ALIVE)
 		return false;
 	if (ev->phase > w->last->ev.model.phase)
@@ -87,15 +87,14 @@ static void keep_end(struct queued *q)
 	end->request_id = keep(q, end->request_id);
 }
 
-void world_on_model(void *ctx, const struct model_event *ev)
+static void push_model(struct world *w, enum model_kind call, const struct model_event *ev)
 {
-	struct world *w = ctx;
-
-	if (merged_alive(w, ev))
+	if (merged_alive(w, call, ev))
 		return;
 	struct queued *q = push(w, LOOP_EV_MODEL);
 	if (!q)
 		return;
+	q->ev.call = call;
 	q->ev.model = *ev;
 	q->ev.model.block = ev->block ? block_ref(ev->block) : NULL;
 	q->ev.model.json = NULL;
@@ -104,6 +103,20 @@ void world_on_model(void *ctx, const struct model_event *ev)
 	q->ev.model.message_id = keep(q, ev->message_id);
 	q->ev.model.model = keep(q, ev->model);
 	keep_end(q);
+}
+
+void world_on_model(void *ctx, const struct model_event *ev)
+{
+	struct world *w = ctx;
+
+	push_model(w, w->asked, ev);
+}
+
+/* Its stream is nobody's business: only what came of it. */
+void world_on_background(void *ctx, const struct model_event *ev)
+{
+	if (ev->kind != MODEL_EV_RAW)
+		push_model(ctx, MODEL_SUMMARY, ev);
 }
 
 void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res)
@@ -163,14 +176,14 @@ void world_queue_release(struct world *w)
 	w->current = NULL;
 }
 
-void world_drop_model_events(struct world *w)
+void world_drop_model_events(struct world *w, bool background)
 {
 	struct queued **at = &w->first;
 
 	w->last = NULL;
 	while (*at) {
 		struct queued *q = *at;
-		if (q->ev.kind == LOOP_EV_MODEL) {
+		if (q->ev.kind == LOOP_EV_MODEL && (q->ev.call == MODEL_SUMMARY) == background) {
 			*at = q->next;
 			queued_free(q);
 		} else {
@@ -188,8 +201,10 @@ static void apply_back_pressure(struct world *w)
 	if (full == w->paused)
 		return;
 	w->paused = full;
-	if (w->model && w->model->ops->pause)
-		w->model->ops->pause(w->model, full);
+	struct model *models[] = { w->model, w->background };
+	for (size_t i = 0; i < 2; i++)
+		if (models[i] && models[i]->ops->pause)
+			models[i]->ops->pause(models[i], full);
 	if (w->supervisor)
 		supervisor_pause(w->supervisor, full);
 	if (!full)

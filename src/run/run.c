@@ -63,6 +63,8 @@ static void tear_down(struct world *w)
 	bool keep = w->recorder && recorder_named_file(w->recorder);
 
 	log_set_mask(NULL, NULL);
+	if (w->background)
+		w->background->ops->free(w->background);
 	if (w->model)
 		w->model->ops->free(w->model);
 	toolbox_free(w->toolbox);

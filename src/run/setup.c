@@ -304,28 +304,32 @@ static int make_model(struct world *w, struct error *e)
 		return error_set(e, ERR_INPUT,
 		                 "no API key: set ANTHROPIC_API_KEY or QUERN_API_KEY, or model.api_key_file");
 	w->model = wire->open(&w->model_config, w->reactor, world_on_model, w, e);
+	if (w->model && job->summary_model)
+		w->background = wire->open(&w->model_config, w->reactor, world_on_background, w, e);
 	w->model_config.api_key = NULL;
 	world_wipe_key(w);
-	return w->model ? 0 : -1;
+	return w->model && (w->background || !job->summary_model) ? 0 : -1;
 }
 
 /* What a run whose tools go one by one uses, beside the standard streams and what it inherited. With fewer each call
  * would fail; where calls overlap, or search, one may fail and says why. */
 #define MIN_DESCRIPTORS 13
+#define BACKGROUND_MORE 5 /* a second model's connection, and what libcurl needs to make it */
 
-static int check_descriptors(struct error *e)
+static int check_descriptors(const struct job *job, struct error *e)
 {
+	int needed = MIN_DESCRIPTORS + (job->summary_model ? BACKGROUND_MORE : 0);
 	struct rlimit files;
 	int unused = 0;
 
 	if (getrlimit(RLIMIT_NOFILE, &files))
 		return 0;
-	for (int fd = STDERR_FILENO + 1; (rlim_t)fd < files.rlim_cur && unused < MIN_DESCRIPTORS; fd++)
+	for (int fd = STDERR_FILENO + 1; (rlim_t)fd < files.rlim_cur && unused < needed; fd++)
 		unused += fcntl(fd, F_GETFD) < 0;
-	if (unused >= MIN_DESCRIPTORS)
+	if (unused >= needed)
 		return 0;
 	return error_set(e, ERR_SYS, "too few open files are allowed (ulimit -n is %llu): %d are left, %d are needed",
-	                 (unsigned long long)files.rlim_cur, unused, MIN_DESCRIPTORS);
+	                 (unsigned long long)files.rlim_cur, unused, needed);
 }
 
 int world_set_up(struct world *w, enum setup_step *step, struct error *e)
@@ -334,7 +338,7 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 
 	*step = SETUP_SIGNALS;
 	w->reactor = reactor_open(e);
-	if (check_descriptors(e))
+	if (check_descriptors(w->job, e))
 		return -1;
 	if (!w->reactor || world_catch_signals(w, e))
 		return -1;

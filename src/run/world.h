@@ -50,6 +50,8 @@ struct world {
 	struct recorder *recorder;
 	struct model_config model_config;
 	struct model *model;
+	struct model *background; /* asked while the other works; NULL without context.summary_model */
+	enum model_kind asked;    /* what model was asked last */
 	struct history history;
 
 	/* the queue */
@@ -86,12 +88,13 @@ void world_fill_recorder(struct world *w, struct recorder_config *cfg);
 
 /* ---- queue.c ---- */
 void world_on_model(void *ctx, const struct model_event *ev);
+void world_on_background(void *ctx, const struct model_event *ev); /* the same of the other model */
 void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res);
 void world_on_signal(void *ctx, int signo, int sender_pid);
 /* From now on the reader of stdout has as long as a patient one needs, or less if the user wants us gone. */
 const int64_t *world_drain_deadline(struct world *w);
 void world_queue_release(struct world *w);
-void world_drop_model_events(struct world *w); /* of an attempt that was cancelled */
+void world_drop_model_events(struct world *w, bool background); /* of an attempt of that model that was cancelled */
 int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e);
 
 /* ---- deps.c ---- */

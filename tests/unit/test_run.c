@@ -193,13 +193,59 @@ static void a_cancelled_attempt_leaves_no_event(void **state)
 	world_on_model(&w, &ev);
 	world_on_tool(&w, "t1", &res);
 	world_on_model(&w, &ev);
-	world_drop_model_events(&w);
+	world_drop_model_events(&w, false);
 	world_on_signal(&w, 15, 0);
 	assert_non_null(w.first);
 	assert_int_equal(w.signo, 15);
 	world_queue_release(&w);
 	assert_null(w.first);
 	stop(&w);
+}
+
+/* Two models answer at the same time: each event says of which it is, and the one's end leaves the other's alone. */
+static void the_background_has_events_of_its_own(void **state)
+{
+	struct job job = { .api_key_env = "ANTHROPIC_API_KEY" };
+	char *envp[] = { NULL };
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	struct recorder_config cfg = { .fd = null };
+	struct model_event start_ev = { .kind = MODEL_EV_MESSAGE_START, .message_id = "m", .model = "x" };
+	struct model_event alive = { .kind = MODEL_EV_ALIVE, .phase = PHASE_BYTES };
+	struct model_event raw = { .kind = MODEL_EV_RAW, .json = "{}", .json_len = 2 };
+	static const enum model_kind want[] = { MODEL_SUMMARY, MODEL_COMPACT, MODEL_SUMMARY };
+	struct loop_event got;
+	struct world w;
+	struct error e = ERROR_INIT;
+
+	(void)state;
+	assert_true(null >= 0);
+	start(&w, &job, envp);
+	w.recorder = recorder_open(&cfg, &e);
+	assert_non_null(w.recorder);
+	w.asked = MODEL_COMPACT;
+	world_on_background(&w, &start_ev);
+	world_on_background(&w, &raw); /* not shown */
+	world_on_model(&w, &alive);
+	world_on_background(&w, &alive); /* not merged with the other's sign of life */
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		assert_int_equal(world_next_event(&w, 0, &got, &e), 0);
+		assert_int_equal(got.kind, LOOP_EV_MODEL);
+		assert_int_equal(got.call, want[i]);
+	}
+	assert_null(w.first);
+	world_on_model(&w, &start_ev);
+	world_on_background(&w, &start_ev);
+	world_drop_model_events(&w, true);
+	assert_int_equal(world_next_event(&w, 0, &got, &e), 0);
+	assert_int_equal(got.call, MODEL_COMPACT);
+	assert_null(w.first);
+	world_on_background(&w, &start_ev);
+	world_drop_model_events(&w, false);
+	assert_int_equal(world_next_event(&w, 0, &got, &e), 0);
+	assert_int_equal(got.call, MODEL_SUMMARY);
+	recorder_free(w.recorder);
+	stop(&w);
+	close(null);
 }
 
 /* An answer that lacks a block, or a call that never ends, would be taken for the real thing. */
@@ -243,6 +289,7 @@ int main(void)
 		cmocka_unit_test(a_key_with_a_line_break_is_refused_unseen),
 		cmocka_unit_test(ids_are_random_uuids),
 		cmocka_unit_test(a_cancelled_attempt_leaves_no_event),
+		cmocka_unit_test(the_background_has_events_of_its_own),
 		cmocka_unit_test(an_event_that_is_lost_ends_the_run),
 	};
 
