@@ -1,5 +1,8 @@
 #include "loop/state.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* Adds without overflow; a sum that does not fit stays at the top. */
 static int64_t saturating(int64_t a, int64_t b)
 {
@@ -13,8 +16,6 @@ static void missing_usage(struct loop *l)
 {
 	struct account *a = &l->account;
 
-	if (!l->reply.message)
-		return; /* an error before the stream costs nothing */
 	a->cost_lower_bound = true;
 	if (a->told_missing || (!l->cfg->token_budget && !l->cfg->max_cost_nano_usd))
 		return;
@@ -24,22 +25,53 @@ static void missing_usage(struct loop *l)
 	        "the server does not tell how many tokens it used: budgets of tokens and cost count only what is told");
 }
 
-void account_attempt(struct loop *l, const struct usage *u, bool output_known)
+static struct model_usage *row_of(struct account *a, const char *model)
+{
+	for (size_t i = 0; i < a->nmodels; i++)
+		if (!strcmp(a->models[i].model, model))
+			return &a->models[i];
+	return NULL;
+}
+
+void account_request(struct loop *l, const char *model, const struct catalog_row *row)
 {
 	struct account *a = &l->account;
 
+	a->requests++;
+	if (row_of(a, model))
+		return;
+	struct model_usage *grown = realloc(a->models, (a->nmodels + 1) * sizeof *grown);
+	if (!grown) {
+		l->nomem = true;
+		return;
+	}
+	a->models = grown;
+	a->models[a->nmodels++] = (struct model_usage){ model, { 0 }, 0, row->window, row->max_output };
+}
+
+void account_attempt(struct loop *l, const char *model, const struct catalog_row *row, const struct usage *u,
+                     bool began, bool output_known)
+{
+	struct account *a = &l->account;
+	struct model_usage *m = row_of(a, model);
+
 	if (u->input < 0 && u->output < 0) {
-		missing_usage(l);
+		if (began) /* an error before the stream costs nothing */
+			missing_usage(l);
 		return;
 	}
 	usage_add(&a->paid, u);
-	int64_t cost = catalog_cost(l->cfg->row, u);
+	int64_t cost = catalog_cost(row, u);
 	if (cost < 0)
 		a->cost_unknown = true;
 	else
 		a->cost_nano_usd = saturating(a->cost_nano_usd, cost);
 	if (!output_known || u->input < 0 || u->output < 0)
 		a->cost_lower_bound = true;
+	if (!m)
+		return;
+	usage_add(&m->usage, u);
+	m->cost_nano_usd = cost < 0 || m->cost_nano_usd < 0 ? -1 : saturating(m->cost_nano_usd, cost);
 }
 
 int64_t account_tokens(const struct loop *l)

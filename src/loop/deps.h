@@ -25,7 +25,7 @@ enum loop_event_kind {
 
 struct loop_event {
 	enum loop_event_kind kind;
-	enum model_kind call;       /* LOOP_EV_MODEL: of which call: MODEL_SUMMARY is the background's, else the other's */
+	enum model_kind call; /* LOOP_EV_MODEL: of which call: MODEL_SUMMARY is the background's, else the other's */
 	struct model_event model;   /* pointers valid until the next call of next_event */
 	const char *tool_use_id;    /* likewise */
 	struct tool_result *result; /* to be moved out; what is left is released by the next call */
@@ -48,11 +48,11 @@ struct loop_deps {
 	bool (*tool_may_clear)(void *ctx, const char *name);
 	/* The call's result is no longer in the conversation: what it showed counts as not seen. */
 	void (*tool_forget)(void *ctx, const char *tool_use_id);
-	/* The i-th of the files that were read or changed lately (0 = the latest) as it is now, at most max bytes, as text
-	 * for the model. 1 = *out is filled, 0 = there is none, -1 *e. */
+	/* The i-th of the files that were read or changed lately (0 = the latest) as it is now, at most max bytes, as
+	 * text for the model. 1 = *out is filled, 0 = there is none, -1 *e. */
 	int (*recent_file)(void *ctx, size_t i, size_t max, struct buf *out, struct error *e);
-	/* A result that is too long to enter whole: keeps all of it (unless res->file names it already) and cuts the text
-	 * to `allowed` bytes: head, tail, how long it was and where it can be read. -1: no memory. */
+	/* A result that is too long to enter whole: keeps all of it (unless res->file names it already) and cuts the
+	 * text to `allowed` bytes: head, tail, how long it was and where it can be read. -1: no memory. */
 	int (*tool_shorten)(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed);
 	int (*emit)(void *ctx, struct event *ev, struct error *e);
 	bool (*output_full)(void *ctx); /* backlog over the high water mark: start no tool */

@@ -151,8 +151,6 @@ static void emit_result(struct loop *l, struct loop_outcome *out)
 	const struct loop_config *c = l->cfg;
 	const struct account *a = &l->account;
 	struct limit_line limits[MAX_LIMITS];
-	struct model_usage model = { c->model, a->paid, a->cost_unknown ? -1 : a->cost_nano_usd, c->row->window,
-		                     c->row->max_output };
 	struct denial *denials = calloc(l->ndenied + 1, sizeof *denials);
 	size_t ndenials = denials ? l->ndenied : 0;
 	struct event ev = { .kind = EVENT_RESULT };
@@ -175,8 +173,8 @@ static void emit_result(struct loop *l, struct loop_outcome *out)
 		.cost_nano_usd = a->cost_unknown ? -1 : a->cost_nano_usd,
 		.cost_lower_bound = a->cost_lower_bound,
 		.usage = a->accepted,
-		.models = &model,
-		.nmodels = a->requests ? 1 : 0,
+		.models = a->models,
+		.nmodels = a->nmodels,
 		.denials = denials,
 		.ndenials = ndenials,
 		.transitions = l->transitions,

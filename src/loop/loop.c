@@ -38,8 +38,7 @@ static struct verdict step(struct loop *l)
 
 	switch (loop_call_model(l, &stopped)) {
 	case CALL_ACCEPTED:
-		free(l->failure.text); /* what was recovered is not to be shown */
-		l->failure = (struct call_failure){ .retry_after_ms = -1 };
+		call_failure_release(&l->failure); /* what was recovered is not to be shown */
 		l->state.salvages = 0;
 		return loop_decide(l);
 	case CALL_BROKEN:
@@ -75,7 +74,8 @@ static void release(struct loop *l)
 	for (size_t i = 0; i < l->nerrors; i++)
 		free(l->errors[i]);
 	free(l->errors);
-	free(l->failure.text);
+	call_failure_release(&l->failure);
+	free(l->account.models);
 	free(l->result);
 	free(l->stop_reason);
 }

@@ -43,11 +43,15 @@ static bool leave_out(struct loop *l, enum request_fault fault)
 	return false;
 }
 
-static bool clamp_cap(struct loop *l, int64_t cap)
+/* Once a call: a server that names a smaller number each time would be asked for ever. */
+static bool clamp_cap(struct loop *l, struct call *c, int64_t cap)
 {
-	if (cap < MIN_USEFUL_CAP || cap >= loop_output_cap(l))
+	if (c->clamped || cap < MIN_USEFUL_CAP || cap >= c->max_tokens)
 		return false;
-	l->cap_clamp = cap;
+	c->clamped = true;
+	c->max_tokens = cap;
+	if (c->kind == MODEL_MAIN)
+		l->cap_clamp = cap;
 	loop_notice(l, "request_repaired",
 	            "the server takes at most %" PRId64 " output tokens; sending it again with that", cap);
 	return true;
@@ -89,16 +93,16 @@ static bool replace_image(struct loop *l, const char *why)
 	return false;
 }
 
-bool loop_repair_request(struct loop *l, const struct model_end *end)
+bool loop_repair_request(struct loop *l, struct call *c, const struct model_end *end)
 {
 	if (end->failure != MODEL_HTTP)
 		return false;
 	struct request_fault_info info = retry_request_fault(end);
 	switch (info.fault) {
 	case FAULT_MAX_TOKENS:
-		return clamp_cap(l, info.limit);
+		return clamp_cap(l, c, info.limit);
 	case FAULT_INPUT_PLUS_MAX:
-		return info.limit > 0 && info.tokens >= 0 && clamp_cap(l, info.limit - info.tokens - MIN_USEFUL_CAP);
+		return info.limit > 0 && info.tokens >= 0 && clamp_cap(l, c, info.limit - info.tokens - MIN_USEFUL_CAP);
 	case FAULT_IMAGE:
 		return replace_image(l, end->message);
 	default:
@@ -133,8 +137,8 @@ static int64_t raised_cap(const struct loop *l)
 
 	if (l->cfg->max_output_tokens)
 		return 0;
-	if (l->cfg->row->max_output && l->cfg->row->max_output < cap)
-		cap = l->cfg->row->max_output;
+	if (loop_row(l)->max_output && loop_row(l)->max_output < cap)
+		cap = loop_row(l)->max_output;
 	if (l->cap_clamp && l->cap_clamp < cap)
 		cap = l->cap_clamp;
 	return cap > loop_output_cap(l) ? cap : 0;

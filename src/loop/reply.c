@@ -36,9 +36,11 @@ void reply_take_start(struct loop *l, const struct model_event *ev)
 {
 	struct reply *a = &l->reply;
 
+	bool silent = a->silent;
 	reply_release(a);
+	a->silent = silent;
 	a->message_id = copy(l, ev->message_id ? ev->message_id : "");
-	a->model = copy(l, ev->model && *ev->model ? ev->model : l->cfg->model);
+	a->model = copy(l, ev->model && *ev->model ? ev->model : loop_model(l));
 	a->usage = ev->usage;
 	a->message = message_new(ROLE_ASSISTANT);
 	if (!a->message)
@@ -126,7 +128,7 @@ void reply_take_block(struct loop *l, struct block *b)
 		return;
 	}
 	b = block_ref(b);
-	if (b->kind == BLOCK_TOOL_USE)
+	if (b->kind == BLOCK_TOOL_USE && !a->silent)
 		b = rename_if_needed(l, b);
 	if (!b || message_add(a->message, b)) {
 		l->nomem = true;
@@ -137,7 +139,7 @@ void reply_take_block(struct loop *l, struct block *b)
 	if (a->whole < behind)
 		a->whole = behind;
 	/* A block's line goes out when the next block is there: the last one waits for acceptance. */
-	while (a->emitted + 1 < a->message->n)
+	while (!a->silent && a->emitted + 1 < a->message->n)
 		emit_line(l, a->message->blocks[a->emitted++], false);
 }
 
@@ -201,7 +203,7 @@ void reply_tombstone(struct loop *l)
 	struct reply *a = &l->reply;
 	bool paid = a->usage.input >= 0 || a->usage.output >= 0;
 
-	if (!a->message || (!a->nuuids && !paid))
+	if (!a->message || a->silent || (!a->nuuids && !paid))
 		return; /* nobody has seen anything of it */
 	struct event ev = { .kind = EVENT_TOMBSTONE };
 	ev.u.tombstone = (struct event_tombstone){

@@ -28,6 +28,8 @@ struct account {
 	struct usage paid;     /* every attempt with known usage */
 	int64_t cost_nano_usd;
 	bool cost_unknown, cost_lower_bound;
+	struct model_usage *models; /* a row for each model that was asked; names are borrowed for the run */
+	size_t nmodels;
 	int64_t requests, tool_calls;
 	int64_t api_ms;
 	bool told_missing; /* the user was told that a server tells no usage */
@@ -36,6 +38,7 @@ struct account {
 
 /* One attempt's answer as it comes in. */
 struct reply {
+	bool silent;                 /* not the main model's: it has no lines, and no call in it is run */
 	char *message_id, *model;    /* owned; "" until message_start */
 	struct message *message;     /* accepted blocks in order, blank text left out */
 	size_t emitted;              /* blocks whose line is out; all but the last, until acceptance */
@@ -65,6 +68,20 @@ struct call_failure {
 	int64_t retry_after_ms; /* -1 = none */
 };
 
+/* A request to a model in the foreground, however many attempts it takes. */
+struct call {
+	enum model_kind kind; /* MAIN, COMPACT or COUNT */
+	const char *model;
+	const struct catalog_row *row;
+	const struct history *messages;
+	int64_t max_tokens;
+	unsigned without;             /* enum model_without for this call alone, beside the loop's */
+	bool new_turn;                /* an answer of the main model follows that counts as a turn: for the gate */
+	bool clamped;                 /* max_tokens was lowered for it once */
+	struct call_failure *failure; /* filled when it fails for good */
+	struct usage paid;            /* by all its attempts */
+};
+
 /* The end of an iteration: a Continue with the next state, or a Terminal. */
 struct verdict {
 	enum continue_reason cont; /* CONT_NONE: term holds */
@@ -82,9 +99,11 @@ struct loop {
 	bool over_call_limit;     /* one of them was refused for limits.max_tool_calls */
 	struct block **strays;    /* cancelled calls of withdrawn answers that did not end in time; references */
 	size_t nstrays;
-	struct call_failure failure;
-	unsigned without;  /* enum model_without: repairs that were made */
-	int64_t cap_clamp; /* largest max_tokens the server takes; 0 = not told */
+	struct call_failure failure; /* of the main model's call */
+	size_t model;                /* that is asked: 0 = cfg->model, n = cfg->fallbacks[n - 1] */
+	unsigned without;            /* enum model_without: repairs that were made */
+	unsigned without_once;       /* the same, until the main model's next answer */
+	int64_t cap_clamp;           /* largest max_tokens the server takes; 0 = not told */
 	struct estimate estimate;
 	/* how it ends */
 	int signo;
@@ -114,8 +133,14 @@ bool loop_is_aborted(const struct loop *l);
 bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev);
 
 /* ---- call.c: phase 2 ---- */
+/* Asks the main model for the next answer. CALL_STOPPED: *stopped says why the run ends. */
 enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped);
+/* The same for a call of any kind; its answer stands in l->reply. A COUNT is one attempt, whatever comes of it. */
+enum call_result loop_call(struct loop *l, struct call *c, enum terminal_reason *stopped);
+/* The gate as a phase meets it: false with *stopped, aborted_streaming if the run was `waiting` for a model. */
+bool loop_pass_gate(struct loop *l, bool new_turn, bool waiting, enum terminal_reason *stopped);
 int64_t loop_output_cap(const struct loop *l);
+void call_failure_release(struct call_failure *f);
 
 /* ---- reply.c ---- */
 void reply_release(struct reply *a);
@@ -163,13 +188,17 @@ struct verdict loop_salvage(struct loop *l);
 struct verdict loop_recover_error(struct loop *l);
 struct verdict loop_recover_cut(struct loop *l);
 /* One-time repair of a refused request. True: send it again. */
-bool loop_repair_request(struct loop *l, const struct model_end *end);
+bool loop_repair_request(struct loop *l, struct call *c, const struct model_end *end);
 
 /* ---- decide.c: phase 5 ---- */
 struct verdict loop_decide(struct loop *l);
 
 /* ---- account.c ---- */
-void account_attempt(struct loop *l, const struct usage *u, bool output_known);
+/* A request goes out to the model: counted, and its row is there. */
+void account_request(struct loop *l, const char *model, const struct catalog_row *row);
+/* What it cost. `began`: an answer had begun; output_known: u tells the whole of it. */
+void account_attempt(struct loop *l, const char *model, const struct catalog_row *row, const struct usage *u,
+                     bool began, bool output_known);
 int64_t account_tokens(const struct loop *l);
 
 /* ---- finish.c ---- */
@@ -180,6 +209,17 @@ void loop_emit(struct loop *l, struct event *ev);
 void loop_notice(struct loop *l, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Appends a text of the program to the conversation and shows it as a synthetic user line. */
 void loop_say(struct loop *l, const char *text);
+
+/* The model that is asked now. */
+static inline const char *loop_model(const struct loop *l)
+{
+	return l->model ? l->cfg->fallbacks[l->model - 1].name : l->cfg->model;
+}
+
+static inline const struct catalog_row *loop_row(const struct loop *l)
+{
+	return l->model ? l->cfg->fallbacks[l->model - 1].row : l->cfg->row;
+}
 
 static inline struct verdict verdict_term(enum terminal_reason r)
 {
