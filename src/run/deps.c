@@ -81,6 +81,34 @@ static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 	toolbox_cancel(w->toolbox, tool_use_id, grace_ms);
 }
 
+static bool tool_may_clear(void *ctx, const char *name)
+{
+	struct world *w = ctx;
+
+	return toolbox_may_clear(w->toolbox, name);
+}
+
+static void tool_forget(void *ctx, const char *tool_use_id)
+{
+	struct world *w = ctx;
+
+	toolbox_forget(w->toolbox, tool_use_id);
+}
+
+static int recent_file(void *ctx, size_t i, size_t max, struct buf *out, struct error *e)
+{
+	struct world *w = ctx;
+
+	return toolbox_recent_file(w->toolbox, i, max, out, e);
+}
+
+static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed)
+{
+	struct world *w = ctx;
+
+	return toolbox_shorten(w->toolbox, tool_use_id, res, allowed);
+}
+
 /* Commands that were still running in the background: nobody should take their output for complete. */
 static void tell_background(struct world *w)
 {
@@ -196,6 +224,10 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.tool_start = tool_start,
 		.tool_cancel = tool_cancel,
 		.answer_withdrawn = answer_withdrawn,
+		.tool_may_clear = tool_may_clear,
+		.tool_forget = tool_forget,
+		.recent_file = recent_file,
+		.tool_shorten = tool_shorten,
 		.emit = emit,
 		.output_full = output_full,
 		.new_id = world_new_id,

@@ -147,7 +147,7 @@ static void take_report(struct call *c, const struct child_result *res, struct t
 		return; /* cut or missing: only the text counts, and the file stays unread */
 	if (n_key > 0 && n_sha == SHA256_BYTES && (r.key = strdup(key))) {
 		memcpy(r.sha, sha, SHA256_BYTES);
-		read_state_note(&c->t->state, &r, first_line);
+		read_state_note(&c->t->state, &r, first_line, unchanged ? NULL : c->id);
 		if (!unchanged)
 			read_state_show(&c->t->state, r.key, c->view, first_line > 0 ? c->id : NULL);
 		free(r.key);

@@ -36,6 +36,9 @@ const struct read_record *file_known(struct toolbox *t, const char *path);
 int file_plan(struct call *c, const char *name, const char *path, bool writing, struct error *e);
 /* What was packed is the child's input. 1, what plan returns, or -1 with *e. */
 int file_plan_end(struct call *c, struct error *e);
+/* The first lines of an open file as Read shows them, at most max bytes of them; r gets what was seen of it and, of a
+ * file up to 4 MiB, its hash. 1, 0 if it is no text or not a line of it fits, -1 with *e. (read.c; any process.) */
+int read_first_lines(int fd, size_t max, struct buf *out, struct read_record *r, struct error *e);
 /* The result of all three: text, structured result, image, and the new read state. */
 void file_finish(struct call *c, struct child_result *res, struct tool_result *out);
 

@@ -116,25 +116,35 @@ struct read_record {
 	unsigned answer;  /* whose call noted it last */
 	struct view view; /* what the last Read showed, of this very content; the path is owned */
 	char *shown_by;   /* id of that Read, whose result stands in the conversation; NULL = none */
+	char **basis;     /* ids of the calls that what is known rests on; owned */
+	size_t nbasis;
+	uint64_t touched; /* counts up: the record with the largest was read or changed last */
 };
 
 struct read_state {
 	struct read_record *v;
 	size_t n, cap;
-	unsigned answer; /* a number for the answer whose calls run now */
+	unsigned answer;  /* a number for the answer whose calls run now */
+	uint64_t touches; /* `touched` of the record that was noted last */
+	uint64_t recent;  /* of the file that toolbox_recent_file showed last */
 };
 
 const struct read_record *read_state_find(const struct read_state *s, const char *key);
-/* Takes over what a child reported (read.c, write.c, edit.c by file.h). -1: no memory. */
-int read_state_note(struct read_state *s, const struct read_record *now, uint64_t first_line);
+/* Takes over what the call `id` reported (read.c, write.c, edit.c by file.h); id NULL: it showed nothing new.
+ * first_line 0: it changed the file. -1: no memory, and the file counts as not seen. */
+int read_state_note(struct read_state *s, const struct read_record *now, uint64_t first_line, const char *id);
 /* What this answer's calls noted was never shown: those files count as not read. */
 void read_state_withdraw(struct read_state *s);
 /* A result with that view of the noted file is about to enter the conversation; id NULL: the file changed, none is. */
 void read_state_show(struct read_state *s, const char *key, struct view v, const char *id);
 /* Would a Read of that view show again, if the content is the same, what stands in the conversation? */
 bool read_state_shown(const struct read_record *r, struct view v);
-/* That result is no longer in the conversation: what it showed was never seen. NULL: none is. */
+/* That result is no longer in the conversation: a file of which what is known rests on it was never seen. NULL: none
+ * is. */
 void read_state_forget(struct read_state *s, const char *id);
+/* All of the file was told again, as it is now, otherwise than by a call; `id` is forgotten as a call's is. What a Read
+ * showed before does not stand in the conversation any more. */
+void read_state_retold(struct read_record *r, const struct read_record *now, const char *id);
 void read_state_release(struct read_state *s);
 
 /* ---- toolbox and call ---- */
@@ -253,13 +263,18 @@ void result_path(struct toolbox *t, struct tool_result *out, enum path_verdict w
  * head and tail with the full size and the path. */
 void result_output(struct call *c, struct tool_result *out, const char *prefix, const struct output *o, size_t limit,
                    bool is_error);
-/* The same for text that is all there. */
 /* What fits into `limit` bytes of the output, head and tail, cleaned and masked; nothing is stored. */
 void result_excerpt(struct toolbox *t, struct buf *out, const struct output *o, size_t limit);
+/* As result_output for text that is all there. */
 void result_budget(struct call *c, struct tool_result *out, const char *text, size_t n, size_t limit, bool is_error);
 /* A last line of the program's own behind what the result has. */
 void result_append_line(struct toolbox *t, struct tool_result *out, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
+/* What fits into `shown` bytes of the text, head and tail, and a line between them that says how much is left out. */
+void result_cut(struct buf *out, const char *text, size_t n, size_t shown);
+/* What a result that is stored whole says before its first and last part. */
+void result_persisted(struct buf *out, const char *path, bool whole, uint64_t total);
+extern const char result_persisted_parts[], result_persisted_end[];
 /* Takes a JSON object (masked) as the structured result. */
 void result_structured(struct toolbox *t, struct tool_result *out, struct buf *json);
 /* Creates a file in the run directory; its descriptor, and the path (the caller's to free). -1 with *e. */

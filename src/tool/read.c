@@ -15,6 +15,7 @@
 #define LINE_KEEP      (LINE_CHARS * 4 + 4) /* bytes that hold LINE_CHARS characters whatever they are */
 #define WINDOW_BYTES   ((size_t)100000)     /* about 25,000 tokens */
 #define READ_MAX_BYTES ((uint64_t)1 << 30)
+#define FIRST_BYTES    ((uint64_t)4 << 20)               /* of a file whose first lines are wanted */
 #define IMAGE_MAX      ((size_t)5 * 1024 * 1024 / 4 * 3) /* 5 MiB in base64 */
 
 enum { P_PATH, P_OFFSET, P_LIMIT };
@@ -31,6 +32,7 @@ struct window {
 	bool count_given;
 	bool shown_before; /* this view of the content that is known stands in the conversation */
 	uint64_t line;     /* number of the line that is coming in */
+	size_t max;        /* bytes of out */
 	uint64_t shown;    /* lines put out */
 	bool full;         /* the byte limit was reached */
 	uint64_t bad;      /* ill-formed places and NULs in what is shown */
@@ -77,7 +79,7 @@ static void end_line(struct window *w, bool newline)
 			n -= 3;
 		}
 		add_line_text(w, &w->plain, p, n);
-		if (w->out.len + (w->plain.len - before) + 8 > WINDOW_BYTES) {
+		if (w->out.len + (w->plain.len - before) + 8 > w->max) {
 			buf_cut(&w->plain, before);
 			w->full = true;
 		} else {
@@ -112,26 +114,40 @@ static void take_chunk(struct window *w, const char *p, size_t n)
 	}
 }
 
-/* Reads all of it through the window and the hash. */
-static int scan(int fd, struct window *w, struct file_report *r, struct error *e)
+static void open_window(struct window *w, size_t max)
+{
+	w->line = 1;
+	w->max = max;
+	buf_init(&w->out, max + 8192);
+	buf_init(&w->plain, max + 16384);
+}
+
+static void close_window(struct window *w)
+{
+	buf_release(&w->out);
+	buf_release(&w->plain);
+}
+
+/* Reads it through the window and the hash: all of it, or its first bytes. */
+static int scan(int fd, uint64_t max, struct window *w, struct read_record *r, struct error *e)
 {
 	char chunk[1 << 16];
 	SHA2_CTX ctx;
 	ssize_t n;
 
 	SHA256Init(&ctx);
-	while ((n = read(fd, chunk, sizeof chunk)) != 0) {
+	while (r->size < max && (n = read(fd, chunk, sizeof chunk)) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return error_sys(e, "cannot read");
 		SHA256Update(&ctx, (const uint8_t *)chunk, (size_t)n);
-		r->state.size += (uint64_t)n;
+		r->size += (uint64_t)n;
 		take_chunk(w, chunk, (size_t)n);
 	}
 	if (w->line_len > 0)
 		end_line(w, false);
-	SHA256Final(r->state.sha, &ctx);
+	SHA256Final(r->sha, &ctx);
 	return 0;
 }
 
@@ -299,9 +315,6 @@ static int read_opened(struct file_job *j, int fd)
 	w.count = (uint64_t)unpack_int(&j->in);
 	w.count_given = unpack_int(&j->in) != 0;
 	w.shown_before = unpack_int(&j->in) != 0;
-	w.line = 1;
-	buf_init(&w.out, WINDOW_BYTES + 8192);
-	buf_init(&w.plain, WINDOW_BYTES + 16384);
 	if (fstat(fd, &st) < 0 || S_ISDIR(st.st_mode))
 		return file_fail("EISDIR: %s is a directory, not a file. Use Glob to list it.", j->path);
 	if ((uint64_t)st.st_size > READ_MAX_BYTES)
@@ -314,9 +327,37 @@ static int read_opened(struct file_job *j, int fd)
 	const char *type = n > 0 ? image_type(magic, (size_t)n) : NULL;
 	if (type)
 		return show_image(j, fd, type, &r);
-	int rc = scan(fd, &w, &r, &e) < 0 ? file_fail("%s '%s'", e.msg, j->path) : show_text(j, &w, &r);
-	buf_release(&w.out);
-	buf_release(&w.plain);
+	open_window(&w, WINDOW_BYTES);
+	int rc = scan(fd, UINT64_MAX, &w, &r.state, &e) < 0 ? file_fail("%s '%s'", e.msg, j->path)
+	                                                    : show_text(j, &w, &r);
+	close_window(&w);
+	return rc;
+}
+
+int read_first_lines(int fd, size_t max, struct buf *out, struct read_record *r, struct error *e)
+{
+	struct window w = { .first = 1, .count = UINT64_MAX };
+	struct stat st;
+	char magic[16];
+	ssize_t n = pread(fd, magic, sizeof magic, 0);
+
+	if (n <= 0 || image_type(magic, (size_t)n) || fstat(fd, &st) < 0)
+		return 0;
+	open_window(&w, max);
+	int rc = scan(fd, FIRST_BYTES, &w, r, e);
+	bool all = r->size == (uint64_t)st.st_size && w.shown == w.line - 1;
+	if (rc == 0)
+		rc = w.shown > 0 && w.bad == 0;
+	if (rc > 0) {
+		buf_add(out, buf_str(&w.out), w.out.len);
+		r->mtime_ns = file_mtime_ns(&st);
+		r->lines = w.line - 1;
+		r->seen_to = w.shown;
+		r->whole = all;
+	}
+	if (w.out.failed)
+		rc = error_nomem(e);
+	close_window(&w);
 	return rc;
 }
 

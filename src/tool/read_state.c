@@ -20,12 +20,58 @@ static void hide(struct read_record *r)
 	r->view.path = NULL;
 }
 
+static void clear_basis(struct read_record *r)
+{
+	for (size_t i = 0; i < r->nbasis; i++)
+		free(r->basis[i]);
+	free(r->basis);
+	r->basis = NULL;
+	r->nbasis = 0;
+}
+
+static void forget(struct read_record *r)
+{
+	hide(r);
+	clear_basis(r);
+	r->seen_to = 0;
+	r->whole = false;
+}
+
+static bool rests_on(const struct read_record *r, const char *id)
+{
+	for (size_t i = 0; i < r->nbasis; i++)
+		if (strcmp(r->basis[i], id) == 0)
+			return true;
+	return false;
+}
+
+static int add_basis(struct read_record *r, const char *id)
+{
+	if (rests_on(r, id))
+		return 0;
+	char **grown = realloc(r->basis, (r->nbasis + 1) * sizeof *grown);
+	char *copy = grown ? strdup(id) : NULL;
+
+	if (grown)
+		r->basis = grown;
+	if (!copy)
+		return -1;
+	r->basis[r->nbasis++] = copy;
+	return 0;
+}
+
 const struct read_record *read_state_find(const struct read_state *s, const char *key)
 {
 	return find(s, key);
 }
 
-int read_state_note(struct read_state *s, const struct read_record *now, uint64_t first_line)
+/* Nothing that was shown before is needed to know the file: all of it was read at once, or written. */
+static bool shows_all(const struct read_record *now, uint64_t first_line)
+{
+	return first_line > 0 ? first_line == 1 && now->seen_to >= now->lines : now->whole && now->lines == 0;
+}
+
+int read_state_note(struct read_state *s, const struct read_record *now, uint64_t first_line, const char *id)
 {
 	struct read_record *r = find(s, now->key);
 
@@ -47,6 +93,8 @@ int read_state_note(struct read_state *s, const struct read_record *now, uint64_
 		r->seen_to = 0; /* what was seen of the old content does not count */
 		r->whole = false;
 		hide(r);
+		if (first_line > 0) /* but what a change left known rests on what was known before it */
+			clear_basis(r);
 	}
 	memcpy(r->sha, now->sha, SHA256_BYTES);
 	r->answer = s->answer;
@@ -57,7 +105,13 @@ int read_state_note(struct read_state *s, const struct read_record *now, uint64_
 		r->seen_to = now->seen_to;
 	r->lines = now->lines;
 	r->whole = r->whole || now->whole || r->seen_to >= r->lines;
-	return 0;
+	r->touched = ++s->touches;
+	if (id && shows_all(now, first_line))
+		clear_basis(r);
+	if (!id || add_basis(r, id) == 0)
+		return 0;
+	forget(r);
+	return -1;
 }
 
 void read_state_withdraw(struct read_state *s)
@@ -66,7 +120,7 @@ void read_state_withdraw(struct read_state *s)
 
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->v[i].answer == s->answer) {
-			hide(&s->v[i]);
+			forget(&s->v[i]);
 			free(s->v[i].key);
 		} else {
 			s->v[kept++] = s->v[i];
@@ -97,25 +151,31 @@ bool read_state_shown(const struct read_record *r, struct view v)
 	       r->view.limit == v.limit && r->view.limit_given == v.limit_given;
 }
 
-static void forget(struct read_record *r)
-{
-	hide(r);
-	r->seen_to = 0;
-	r->whole = false;
-}
-
 void read_state_forget(struct read_state *s, const char *id)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (!id || (s->v[i].shown_by && strcmp(s->v[i].shown_by, id) == 0))
+		if (!id || rests_on(&s->v[i], id))
 			forget(&s->v[i]);
+}
+
+void read_state_retold(struct read_record *r, const struct read_record *now, const char *id)
+{
+	forget(r);
+	memcpy(r->sha, now->sha, SHA256_BYTES);
+	r->size = now->size;
+	r->mtime_ns = now->mtime_ns;
+	r->lines = now->lines;
+	if (add_basis(r, id)) /* without memory it counts as not seen */
+		return;
+	r->seen_to = now->seen_to;
+	r->whole = true;
 }
 
 void read_state_release(struct read_state *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		free(s->v[i].key);
-		hide(&s->v[i]);
+		forget(&s->v[i]);
 	}
 	free(s->v);
 	*s = (struct read_state){ 0 };

@@ -297,27 +297,28 @@ static void add_cut(struct buf *out, const char *head, size_t hn, const char *ta
 	buf_add(out, tail + ts, tn - ts);
 }
 
-static void add_persisted(struct call *c, struct buf *b, const char *prefix, uint64_t total, bool stored)
+void result_cut(struct buf *out, const char *text, size_t n, size_t shown)
 {
-	buf_adds(b, prefix);
-	if (stored) {
-		size_t max = c->spill_room;
-		buf_addf(b,
-		         "<persisted-output>\nOutput is too large (%llu bytes). %s is saved in %s; use Read with "
-		         "offset and "
-		         "limit, or Grep, on that file.\nFirst and last part:\n\n",
-		         (unsigned long long)total, max && total > max ? "Its beginning" : "All of it", c->spill_path);
-	} else {
-		buf_addf(b,
-		         "<persisted-output>\nOutput is too large (%llu bytes) and could not be saved.\nFirst and last "
-		         "part:\n\n",
-		         (unsigned long long)total);
-	}
+	add_cut(out, text, n, NULL, 0, 0, shown);
+}
+
+const char result_persisted_parts[] = "First and last part:\n\n";
+const char result_persisted_end[] = "\n</persisted-output>";
+
+void result_persisted(struct buf *b, const char *path, bool whole, uint64_t total)
+{
+	buf_addf(b, "<persisted-output>\nOutput is too large (%llu bytes)", (unsigned long long)total);
+	if (path)
+		buf_addf(b, ". %s is saved in %s; use Read with offset and limit, or Grep, on that file.\n",
+		         whole ? "All of it" : "Its beginning", path);
+	else
+		buf_adds(b, " and could not be saved.\n");
+	buf_adds(b, result_persisted_parts);
 }
 
 static void finish_large(struct call *c, struct tool_result *out, struct buf *b, bool stored, bool is_error)
 {
-	buf_adds(b, "\n</persisted-output>");
+	buf_adds(b, result_persisted_end);
 	if (stored) {
 		free(out->file);
 		out->file = strdup(c->spill_path);
@@ -405,7 +406,9 @@ void result_output(struct call *c, struct tool_result *out, const char *prefix, 
 		if (o->spilled)
 			result_mask_file(c->t, c->spill_path);
 		stored = o->spilled ? c->spill_path != NULL : !x.gap && spill_text(c, x.head.data, x.head.len);
-		add_persisted(c, &b, prefix, o->total, stored);
+		buf_adds(&b, prefix);
+		result_persisted(&b, stored ? c->spill_path : NULL, !c->spill_room || o->total <= c->spill_room,
+		                 o->total);
 		add_cleaned_cut(&b, &x, PREVIEW_BYTES < limit || limit == 0 ? PREVIEW_BYTES : limit);
 		finish_large(c, out, &b, stored, is_error);
 	}

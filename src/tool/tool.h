@@ -100,8 +100,19 @@ void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms
 /* An answer's calls may come from now on; and: that answer is withdrawn, the model has not seen what they found. */
 void toolbox_answer_begins(struct toolbox *t);
 void toolbox_answer_withdrawn(struct toolbox *t);
-/* The call's result left the conversation (NULL: all of them did): what a Read showed by it counts as not seen, so that
- * it is shown again and no file is written over unseen. */
+/* The call's result left the conversation (NULL: all of them did): a file of which what is known rests on it counts as
+ * not seen, so that it is shown again and is not written over unseen. */
 void toolbox_forget(struct toolbox *t, const char *tool_use_id);
+/* Can an old result of this tool be had again, or has it said what it had to say? */
+bool toolbox_may_clear(const struct toolbox *t, const char *name);
+/* The i-th of the files that were read or changed, the latest first, as it is now: at most max bytes with its path,
+ * lines numbered as Read shows them, cut at a line with a note. Files that are gone, may not be read or hold no text
+ * are passed over. A file of which all was told counts as seen until the next i = 0, which begins anew; i counts up
+ * from there. 1 = *out is filled, 0 = there is none, -1 with *e. */
+int toolbox_recent_file(struct toolbox *t, size_t i, size_t max, struct buf *out, struct error *e);
+/* Cuts a result's text to `allowed` bytes, or to what must be said of it if that is more: its head, its tail, how long
+ * it is, and the file in the run directory that holds all of it. A file that res names already is kept. -1: no memory,
+ * the result is as it was. */
+int toolbox_shorten(struct toolbox *t, const char *tool_use_id, struct tool_result *res, size_t allowed);
 
 #endif

@@ -260,6 +260,13 @@ void toolbox_forget(struct toolbox *t, const char *tool_use_id)
 	read_state_forget(&t->state, tool_use_id);
 }
 
+bool toolbox_may_clear(const struct toolbox *t, const char *name)
+{
+	const struct tool_row *row = toolbox_row(t, name);
+
+	return row && (row->external ? row->read_only : row->subject != SUBJECT_NONE);
+}
+
 void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms)
 {
 	for (struct call *c = t->calls; c; c = c->next)

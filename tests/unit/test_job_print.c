@@ -80,7 +80,9 @@ static void test_check_can_be_run_again(void **state)
 
 	(void)state;
 	try_begin(&t,
-	          "--check|-p|a \"b\"\nc|-|-m|m1|--fallback-model|m2 m3|--set|context.window=12k|--set|context.collapse_at=9000|-b|1500k|--max-budget-usd|0.000000001|--wall-time|90s|--tools|Read|"
+	          "--check|-p|a \"b\"\nc|-|-m|m1|--fallback-model|m2 "
+	          "m3|--set|context.window=12k|--set|context.collapse_at=9000|-b|1500k|--max-budget-usd|0.000000001|--"
+	          "wall-time|90s|--tools|Read|"
 	          "--set|env.A=no|--set|model.thinking={a: [1, .5]}|--set|permissions.allow=[Read, Bash]|--add-dir|x y",
 	          NULL, NULL);
 	assert_string_equal(buf_str(&t.errs.text), "");
@@ -358,7 +360,8 @@ int main(void)
 		cmocka_unit_test(test_man_keys),
 		cmocka_unit_test(test_man_page_is_current),
 		cmocka_unit_test(test_table_is_sound),
-		cmocka_unit_test(test_numbers), cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_suggestions),
 	};
 

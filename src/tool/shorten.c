@@ -1,0 +1,73 @@
+/* A result that is too long for the window it is to enter. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "tool/internal.h"
+
+#define MARK_ROOM 80 /* bytes of the line that says how much is left out */
+
+/* Keeps the text, which is masked already, in the run directory; its path, or NULL. */
+static char *store(struct toolbox *t, const char *id, const struct tool_result *res)
+{
+	struct error e = ERROR_INIT;
+	char *path = NULL;
+	int fd = result_spill_room(t) >= res->text_len ? result_open_file(t, id, &path, &e) : -1;
+
+	if (fd < 0)
+		return NULL;
+	bool ok = io_write_all(fd, res->text, res->text_len) == 0;
+	ok = close(fd) == 0 && ok;
+	if (!ok && path)
+		unlink(path);
+	if (!ok) {
+		free(path);
+		path = NULL;
+	}
+	return path;
+}
+
+/* Where head and tail begin in a text that says already where all of it is; 0: it does not. */
+static size_t parts_at(const struct tool_result *res)
+{
+	const char *parts = res->file ? strstr(res->text, result_persisted_parts) : NULL;
+
+	return parts ? (size_t)(parts - res->text) + strlen(result_persisted_parts) : 0;
+}
+
+int toolbox_shorten(struct toolbox *t, const char *tool_use_id, struct tool_result *res, size_t allowed)
+{
+	struct buf b = BUF_INIT(BUF_HUGE);
+	size_t from, len;
+	char *path = NULL;
+
+	if (!res->text || res->text_len <= allowed)
+		return 0;
+	from = parts_at(res);
+	if (from) {
+		buf_add(&b, res->text, from);
+	} else {
+		path = store(t, tool_use_id, res);
+		result_persisted(&b, path, true, res->text_len);
+	}
+	len = res->text_len - from;
+	size_t around = b.len + MARK_ROOM + strlen(result_persisted_end);
+	size_t shown = allowed > around ? allowed - around : 0;
+	result_cut(&b, res->text + from, len, shown);
+	if (!from)
+		buf_adds(&b, result_persisted_end);
+	if (b.failed) {
+		free(path);
+		buf_release(&b);
+		return -1;
+	}
+	free(res->text);
+	res->text = buf_take(&b, &res->text_len);
+	if (res->file)
+		free(path);
+	else
+		res->file = path;
+	read_state_forget(&t->state, tool_use_id); /* the model does not see all that was shown */
+	return 0;
+}
