@@ -31,12 +31,12 @@ struct context_spec {
 
 /* Resolved, in tokens. 0 = off; all are off in a window that is not known. */
 struct context_marks {
-	int64_t window;  /* 0 = not known */
-	int64_t usable;  /* window - min(max_output, 20,000, window/4) */
+	int64_t window; /* 0 = not known */
+	int64_t usable; /* window - min(max_output, 20,000, window/4) */
 	int64_t microcompact, collapse, snip, autocompact, blocking;
-	int64_t slack;       /* 20 % of usable: collapse and snip go on to their mark minus this */
-	int64_t keep_recent; /* newest rounds that a compaction keeps word for word: min(20,000, usable/4) */
-	int64_t summary;     /* the longest summary: min(20,000, usable/4), at least 500 */
+	int64_t slack;                /* 20 % of usable: collapse and snip go on to their mark minus this */
+	int64_t keep_recent;          /* newest rounds that a compaction keeps word for word: min(20,000, usable/4) */
+	int64_t summary;              /* the longest summary: min(20,000, usable/4), at least 500 */
 	int64_t file_each, files_all; /* re-attached files: 5,000 each, min(50,000, usable/8) together */
 	int64_t bytes_per_token;
 	size_t result_bytes, message_bytes; /* bounds of one result and of all in one message; SIZE_MAX = none */
@@ -74,7 +74,7 @@ const struct context_marks *context_marks_now(const struct context *c);
 /* ---- pipeline.c ---- */
 
 struct context_step {
-	const char *name; /* "microcompact", "collapse", "snip", "result_budget" */
+	const char *name;      /* "microcompact", "collapse", "snip", "result_budget" */
 	int64_t before, freed; /* tokens */
 };
 #define CONTEXT_STEPS 4
@@ -96,7 +96,8 @@ int context_strip_thinking(struct history *h);
 /* A background call's words about a round, named by its first tool_use: they stand in its fold instead of ours. Kept by
  * copy; a round that is folded or gone already is fine. */
 int context_round_summary(struct context *c, const char *first_tool_use_id, const char *text, size_t n);
-/* The request of such a call: a short history of one user message that shows the newest round, clipped. */
+/* The request of such a call: a short history of one user message that shows the newest round, clipped. 1: that round
+ * has no call, there is nothing to ask; -1: no memory. */
 int context_summary_request(const struct history *h, struct history *out);
 
 /* ---- result_budget.c: all results of one user message, before they enter ---- */
@@ -117,16 +118,18 @@ struct compact_request {
 	size_t leave_out; /* that many of the oldest rounds stay out: an earlier request was itself too long */
 	bool strip;       /* another model is asked: without thinking */
 };
-/* The same messages with the instruction as the last block. `out` is the caller's, empty before. */
+/* The same messages with the instruction as the last block; rounds that are left out are folded. `out` is the caller's,
+ * empty before. -1: no memory. */
 int context_compact_request(const struct context *c, const struct history *h, const struct compact_request *how,
                             struct history *out);
 /* How many of the oldest rounds have to stay out so that about `tokens` are saved of `total`. At least one more than
  * `already`; 0 = no round is left to leave out. */
 size_t context_rounds_worth(const struct history *h, size_t already, int64_t tokens, int64_t total);
 /* What is told instead of the rounds: *h becomes boundary + summary + the newest rounds word for word + files
- * (`files` may be NULL: text blocks' content). forget() is called for each result that goes. 0; 1: the history would not
- * get smaller; -1: no memory. In both *h is as it was. */
-int context_compact_apply(struct context *c, struct history *h, const char *summary, size_t n,
-                          const struct buf *files, size_t nfiles, struct context_report *report);
+ * (`files` may be NULL: text blocks' content; they stay out if there is no room for
+ * them). forget() is called for each result that goes. 0; 1: the history would not get smaller; -1: no memory. In both
+ * *h is as it was. */
+int context_compact_apply(struct context *c, struct history *h, const char *summary, size_t n, const struct buf *files,
+                          size_t nfiles, struct context_report *report);
 
 #endif

@@ -18,7 +18,7 @@ static int reserve(struct history *h)
 
 static int count_block(struct history *h, const struct block *b)
 {
-	if (b->kind == BLOCK_TOOL_USE && id_set_add(&h->ids, b->id) < 0)
+	if (b->kind == BLOCK_TOOL_USE && id_set_add_copy(&h->ids, b->id) < 0)
 		return -1;
 	h->bytes += b->json_len;
 	h->weight += b->weight;
@@ -34,19 +34,6 @@ static int count_blocks(struct history *h, const struct message *m)
 	return 0;
 }
 
-static struct message *copy_of(const struct message *m)
-{
-	struct message *copy = message_new(m->role);
-
-	for (size_t i = 0; copy && i < m->n; i++) {
-		if (message_add(copy, block_ref(m->blocks[i]))) {
-			message_unref(copy);
-			copy = NULL;
-		}
-	}
-	return copy;
-}
-
 /* The last message if it is of that role, NULL if not. One that another history or the caller holds as
  * well is replaced by a copy first, because it is about to change. *failed: out of memory. */
 static struct message *open_last(struct history *h, enum role role, bool *failed)
@@ -57,7 +44,7 @@ static struct message *open_last(struct history *h, enum role role, bool *failed
 	struct message *last = h->v[h->n - 1];
 	if (last->refs == 1)
 		return last;
-	struct message *copy = copy_of(last);
+	struct message *copy = message_copy(last);
 	if (!copy) {
 		*failed = true;
 		return NULL;
@@ -119,6 +106,26 @@ int history_add_user_block(struct history *h, struct block *b)
 bool history_has_tool_use(const struct history *h, const char *id)
 {
 	return id_set_has(h->ids, id);
+}
+
+int history_copy(struct history *out, const struct history *h, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++) {
+		if (history_add(out, message_ref(h->v[i])))
+			return -1;
+	}
+	return 0;
+}
+
+void history_exchange(struct history *h, struct history *draft)
+{
+	struct history was = *h;
+	struct id_set *of_draft = draft->ids;
+
+	*h = *draft;
+	h->ids = was.ids;
+	*draft = was;
+	draft->ids = of_draft;
 }
 
 void history_release(struct history *h)

@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+
 /* Open addressing; cap is a power of two and at most half full. */
 struct id_set {
 	const char **slots;
 	size_t n, cap;
+	struct arena copies;
 };
 
 static uint64_t hash(const char *s)
@@ -46,7 +49,7 @@ static int grow(struct id_set *set)
 	return 0;
 }
 
-int id_set_add(struct id_set **set, const char *id)
+static int add(struct id_set **set, const char *id, bool copy)
 {
 	if (!*set)
 		*set = calloc(1, sizeof **set);
@@ -58,9 +61,23 @@ int id_set_add(struct id_set **set, const char *id)
 	const char **slot = slot_of(s->slots, s->cap, id);
 	if (*slot)
 		return 0;
+	if (copy)
+		id = arena_strdup(&s->copies, id);
+	if (!id)
+		return -1;
 	*slot = id;
 	s->n++;
 	return 1;
+}
+
+int id_set_add(struct id_set **set, const char *id)
+{
+	return add(set, id, false);
+}
+
+int id_set_add_copy(struct id_set **set, const char *id)
+{
+	return add(set, id, true);
 }
 
 bool id_set_has(const struct id_set *set, const char *id)
@@ -78,5 +95,6 @@ void id_set_free(struct id_set *set)
 	if (!set)
 		return;
 	free(set->slots);
+	arena_release(&set->copies);
 	free(set);
 }

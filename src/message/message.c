@@ -31,6 +31,19 @@ int message_add(struct message *m, struct block *b)
 	return 0;
 }
 
+struct message *message_copy(const struct message *m)
+{
+	struct message *copy = message_new(m->role);
+
+	for (size_t i = 0; copy && i < m->n; i++) {
+		if (message_add(copy, block_ref(m->blocks[i]))) {
+			message_unref(copy);
+			copy = NULL;
+		}
+	}
+	return copy;
+}
+
 struct message *message_ref(struct message *m)
 {
 	if (m)

@@ -3,9 +3,9 @@
  * made, in the Messages API's own form; requests and events hold those bytes. All three are
  * counted heap objects: *_ref adds an owner, *_unref drops one and frees at zero; NULL is fine.
  *
- * A history only grows. Invariants (history_check verifies them): roles alternate,
- * the first message is the user's, no message is empty, every tool_use is answered by exactly
- * one tool_result, first in the next user message.
+ * A history grows, and a step of the context pipeline puts a smaller one in its place (history_exchange). Invariants
+ * (history_check verifies them): roles alternate, the first message is the user's, no message is empty, every tool_use
+ * is answered by exactly one tool_result, first in the next user message.
  */
 #ifndef QUERN_MESSAGE_MESSAGE_H
 #define QUERN_MESSAGE_MESSAGE_H
@@ -75,6 +75,8 @@ struct message {
 struct message *message_new(enum role role);
 /* Appends; takes the caller's reference to b (also on failure). 0 or -1 (out of memory). */
 int message_add(struct message *m, struct block *b);
+/* A message of its own with the same blocks; NULL when out of memory. */
+struct message *message_copy(const struct message *m);
 struct message *message_ref(struct message *m);
 void message_unref(struct message *m);
 bool message_has_tool_use(const struct message *m);
@@ -84,7 +86,7 @@ struct history {
 	size_t n, cap;
 	size_t bytes;       /* of all serialised blocks */
 	size_t weight;      /* of all blocks, for the token estimate */
-	struct id_set *ids; /* private: the tool_use ids */
+	struct id_set *ids; /* private: the ids of all calls that are or ever were in it */
 };
 
 #define HISTORY_INIT                                                                                                   \
@@ -98,7 +100,12 @@ struct history {
 int history_add(struct history *h, struct message *m);
 /* Adds one block to the last message if that is the user's, else as a new user message. Takes the reference. */
 int history_add_user_block(struct history *h, struct block *b);
-/* True if a tool_use with that id is in the history. */
+/* Adds the messages [from, to) of h, which both then share. -1: out of memory. */
+int history_copy(struct history *out, const struct history *h, size_t from, size_t to);
+/* The edit: *draft, which holds nothing but calls of h, becomes the conversation, and what h was is in *draft for the
+ * caller to look at and release. h goes on to know the ids of all calls that it ever had. Cannot fail. */
+void history_exchange(struct history *h, struct history *draft);
+/* True if a tool_use with that id is, or ever was, in the history. */
 bool history_has_tool_use(const struct history *h, const char *id);
 /* Checks the invariants above; -1 with *e naming the message and block. Ids of unanswered calls are an error
  * unless they are in the last message and `open_end`. */
