@@ -157,6 +157,8 @@ static bool attempt_wait(struct loop *l, const struct call *c, struct attempt *a
 void attempt_withdraw(struct loop *l)
 {
 	calls_discard(l);
+	if (l->falls_back)
+		fallback_answer_calls(l);
 	reply_tombstone(l);
 }
 

@@ -13,6 +13,8 @@ int64_t loop_output_cap(const struct loop *l)
 		cap = catalog_default_max_output(row);
 	if (l->state.max_output_override)
 		cap = l->state.max_output_override;
+	if (l->model && row->max_output && row->max_output < cap) /* it was chosen for the first one */
+		cap = row->max_output;
 	return l->cap_clamp && l->cap_clamp < cap ? l->cap_clamp : cap;
 }
 
@@ -85,17 +87,20 @@ enum call_result loop_call(struct loop *l, struct call *c, enum terminal_reason 
 		attempts++;
 		enum call_result r = attempt_run(l, c, &at, stopped);
 		bool again = false;
+		fallback_judge(l, c, &at, r, &count);
 		if (r == CALL_FAILED) {
 			attempt_withdraw(l);
 			/* to end its calls took a while */
-			again = !l->nomem && !loop_is_aborted(l) &&
+			again = !l->nomem && !loop_is_aborted(l) && !l->falls_back &&
 			        try_again(l, c, &at, &count, &retries, attempts, &given_up);
 		}
 		attempt_release(&at);
 		if (r != CALL_FAILED || given_up)
 			return r;
 		if (!again) {
-			*stopped = l->nomem || l->broken ? TERM_INTERNAL_ERROR : TERM_ABORTED_STREAMING;
+			*stopped = l->nomem || l->broken ? TERM_INTERNAL_ERROR
+			           : loop_is_aborted(l)  ? TERM_ABORTED_STREAMING
+			                                 : TERM_NONE;
 			return CALL_STOPPED;
 		}
 	}

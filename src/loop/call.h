@@ -26,4 +26,11 @@ void failure_note(struct loop *l, struct call *c, const struct attempt *at, cons
 /* Tells of the attempt that follows. */
 void failure_tell_retry(struct loop *l, const struct attempt *at, const struct retry_decision *d, int attempt);
 
+/* ---- fallback.c ---- */
+/* An attempt has ended: counts overloads in a row, and says by l->falls_back whether the next model is to be asked. */
+void fallback_judge(struct loop *l, const struct call *c, const struct attempt *at, enum call_result r,
+                    const struct retry_count *count);
+/* The answer is withdrawn for that: each call that was shown gets a result, which is withdrawn with it. */
+void fallback_answer_calls(struct loop *l);
+
 #endif

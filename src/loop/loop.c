@@ -26,7 +26,9 @@ static struct verdict salvage(struct loop *l)
 {
 	struct verdict v = loop_salvage(l);
 
-	if (v.cont && ++v.next.salvages >= MAX_SALVAGES)
+	if (v.cont && l->falls_back)
+		v.next.salvages = 0; /* another server may do better */
+	else if (v.cont && ++v.next.salvages >= MAX_SALVAGES)
 		return loop_recover_error(l);
 	return v;
 }
@@ -97,6 +99,8 @@ void loop_run(const struct loop_config *cfg, const struct loop_deps *deps, struc
 	loop_emit(&l, &init);
 	for (;;) {
 		struct verdict v = step(&l);
+		if (l.falls_back && !v.term)
+			v = loop_fall_back(&l, &v);
 		if (l.nomem || l.broken)
 			v = verdict_term(TERM_INTERNAL_ERROR);
 		if (v.term) {

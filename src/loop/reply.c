@@ -47,6 +47,19 @@ void reply_take_start(struct loop *l, const struct model_event *ev)
 		l->nomem = true;
 }
 
+/* A line that a tombstone would have to name. */
+static void note_line(struct loop *l, const struct event *ev)
+{
+	struct reply *a = &l->reply;
+	char(*grown)[UUID_LEN + 1] = realloc(a->uuids, (a->nuuids + 1) * sizeof *grown);
+	if (!grown) {
+		l->nomem = true;
+		return;
+	}
+	a->uuids = grown;
+	memcpy(a->uuids[a->nuuids++], ev->uuid, sizeof ev->uuid);
+}
+
 static void emit_line(struct loop *l, const struct block *block, bool last)
 {
 	struct reply *a = &l->reply;
@@ -61,13 +74,16 @@ static void emit_line(struct loop *l, const struct block *block, bool last)
 		.stop_sequence = last ? a->stop_sequence : NULL,
 	};
 	loop_emit(l, &ev);
-	char(*grown)[UUID_LEN + 1] = realloc(a->uuids, (a->nuuids + 1) * sizeof *grown);
-	if (!grown) {
-		l->nomem = true;
-		return;
-	}
-	a->uuids = grown;
-	memcpy(a->uuids[a->nuuids++], ev.uuid, sizeof ev.uuid);
+	note_line(l, &ev);
+}
+
+void reply_emit_withdrawn(struct loop *l, const struct block *result)
+{
+	struct event ev = { .kind = EVENT_USER };
+
+	ev.u.user = (struct event_user){ .block = result };
+	loop_emit(l, &ev);
+	note_line(l, &ev);
 }
 
 static bool usable_id(const char *id)

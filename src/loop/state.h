@@ -101,6 +101,8 @@ struct loop {
 	size_t nstrays;
 	struct call_failure failure; /* of the main model's call */
 	size_t model;                /* that is asked: 0 = cfg->model, n = cfg->fallbacks[n - 1] */
+	int overloads;               /* of it, in a row */
+	bool falls_back;             /* the next model of the list is to be asked instead */
 	unsigned without;            /* enum model_without: repairs that were made */
 	unsigned without_once;       /* the same, until the main model's next answer */
 	int64_t cap_clamp;           /* largest max_tokens the server takes; 0 = not told */
@@ -135,7 +137,8 @@ bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev);
 /* ---- call.c: phase 2 ---- */
 /* Asks the main model for the next answer. CALL_STOPPED: *stopped says why the run ends. */
 enum call_result loop_call_model(struct loop *l, enum terminal_reason *stopped);
-/* The same for a call of any kind; its answer stands in l->reply. A COUNT is one attempt, whatever comes of it. */
+/* The same for a call of any kind; its answer stands in l->reply. A COUNT is one attempt, whatever comes of it.
+ * CALL_STOPPED with *stopped TERM_NONE: the run goes on with another model, see loop_fall_back. */
 enum call_result loop_call(struct loop *l, struct call *c, enum terminal_reason *stopped);
 /* The gate as a phase meets it: false with *stopped, aborted_streaming if the run was `waiting` for a model. */
 bool loop_pass_gate(struct loop *l, bool new_turn, bool waiting, enum terminal_reason *stopped);
@@ -151,6 +154,8 @@ void reply_take_stop(struct loop *l, const struct model_end *end); /* a stop_rea
 void reply_take_end(struct loop *l, const struct model_end *end);
 /* Emits what is held back with the final stop_reason and usage: the mark of acceptance. */
 void reply_accept_lines(struct loop *l);
+/* Shows a result that goes with the lines that are out when they are withdrawn. */
+void reply_emit_withdrawn(struct loop *l, const struct block *result);
 /* Withdraws the lines that are out and tells the attempt's usage. */
 void reply_tombstone(struct loop *l);
 /* Leaves out what a cut answer must not keep: the last block if it is a call, unsigned thinking. */
@@ -183,6 +188,11 @@ struct verdict loop_run_tools(struct loop *l);
 /* The same for an answer whose stream broke after a call with effects had started: its complete blocks are the answer.
  */
 struct verdict loop_salvage(struct loop *l);
+
+/* ---- fallback.c ---- */
+/* l->falls_back, and the verdict v is no Terminal: goes on with the next model. A Continue stands (what was begun is
+ * kept), without one the turn starts again. */
+struct verdict loop_fall_back(struct loop *l, const struct verdict *v);
 
 /* ---- recover.c: phase 4 ---- */
 struct verdict loop_recover_error(struct loop *l);
