@@ -166,7 +166,7 @@ void file_finish(struct call *c, struct child_result *res, struct tool_result *o
 	if (result_child_failed(c, res, out))
 		return;
 	bool ok = res->status == FILE_OK;
-	result_budget(c, out, buf_str(&res->out.head), res->out.head.len, ok ? c->row->max_result_chars : 50000, !ok);
+	result_within(c, out, buf_str(&res->out.head), res->out.head.len, ok ? c->row->max_result_chars : 50000, !ok);
 	if (res->status == FILE_DENIED) {
 		out->denied = true;
 		out->denied_reason = "path";

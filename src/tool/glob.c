@@ -95,7 +95,7 @@ static void finish(struct call *c, struct child_result *res, struct tool_result 
 		buf_addf(&text,
 		         "(The newest %zu of %zu files are shown. Use a narrower path or pattern for the others.)\n",
 		         shown, total);
-	result_budget(c, out, buf_str(&text), text.len, c->row->max_result_chars, false);
+	result_within(c, out, buf_str(&text), text.len, c->row->max_result_chars, false);
 	structured(c, out, v, shown, total, res->duration_ms);
 	buf_release(&text);
 	free(v);

@@ -288,7 +288,7 @@ static void finish(struct call *c, struct child_result *res, struct tool_result 
 		buf_adds(&text, "No entries at this offset");
 	else
 		add_summary(&text, &n, mode, res->out.total > res->out.head.len);
-	result_budget(c, out, buf_str(&text), text.len, c->row->max_result_chars, rc < 0);
+	result_within(c, out, buf_str(&text), text.len, c->row->max_result_chars, rc < 0);
 	structured(c, out, &n, mode, &names, &text);
 	buf_release(&text);
 	buf_release(&names);

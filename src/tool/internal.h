@@ -266,7 +266,7 @@ void result_output(struct call *c, struct tool_result *out, const char *prefix, 
 /* What fits into `limit` bytes of the output, head and tail, cleaned and masked; nothing is stored. */
 void result_excerpt(struct toolbox *t, struct buf *out, const struct output *o, size_t limit);
 /* As result_output for text that is all there. */
-void result_budget(struct call *c, struct tool_result *out, const char *text, size_t n, size_t limit, bool is_error);
+void result_within(struct call *c, struct tool_result *out, const char *text, size_t n, size_t limit, bool is_error);
 /* A last line of the program's own behind what the result has. */
 void result_append_line(struct toolbox *t, struct tool_result *out, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));

@@ -428,7 +428,7 @@ void result_excerpt(struct toolbox *t, struct buf *out, const struct output *o, 
 	cleaned_release(&x);
 }
 
-void result_budget(struct call *c, struct tool_result *out, const char *text, size_t n, size_t limit, bool is_error)
+void result_within(struct call *c, struct tool_result *out, const char *text, size_t n, size_t limit, bool is_error)
 {
 	struct output o = { .total = n };
 
