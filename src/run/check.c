@@ -64,18 +64,9 @@ static int check_kernel(struct world *w, struct buf *notes, struct error *e)
 	env[0] = tools_path(w);
 	if (!env[0])
 		return error_nomem(e);
-	const struct toolbox_config cfg = {
-		.names = job->tools,
-		.names_explicit = job->tools_explicit,
-		.external = job->external,
-		.nexternal = job->nexternal,
-		.workspace = w->workspace,
-		.add_dirs = w->add_dirs,
-		.spelled = w->spelled,
-		.permissions = w->permissions,
-		.offer_all = strcmp(job->on_denied, "fail") == 0,
-		.child_env = env,
-	};
+	struct toolbox_config cfg;
+	world_fill_toolbox(w, &cfg);
+	cfg.child_env = env;
 	w->toolbox = toolbox_open(&cfg, NULL, NULL, e);
 	int rc = w->toolbox ? world_judge_sandbox(w, e) : -1;
 	toolbox_free(w->toolbox);
@@ -84,13 +75,47 @@ static int check_kernel(struct world *w, struct buf *notes, struct error *e)
 	return rc;
 }
 
+static void tell_mark(const char *name, int64_t tokens, struct buf *out)
+{
+	if (tokens)
+		buf_addf(out, ", %s at %lld", name, (long long)tokens);
+	else
+		buf_addf(out, ", %s off", name);
+}
+
+/* Where each layer begins its work, in tokens. */
+static void tell_marks(const struct world *w, struct buf *out)
+{
+	struct context_marks m;
+	struct error e = ERROR_INIT;
+
+	for (size_t i = 0; i < w->nmodels; i++) {
+		const char *name = w->models[i].name;
+		(void)world_marks(w, &w->models[i], &m, &e); /* they were checked */
+		if (!m.window) {
+			buf_addf(out, "# context of %s: its window is not known, so no mark is on (context.window)\n",
+			         name);
+			continue;
+		}
+		buf_addf(out, "# context of %s: window %lld tokens, usable %lld", name, (long long)m.window,
+		         (long long)m.usable);
+		tell_mark("microcompact", m.microcompact, out);
+		tell_mark("collapse", m.collapse, out);
+		tell_mark("snip", m.snip, out);
+		tell_mark("autocompact", m.autocompact, out);
+		tell_mark("blocking", m.blocking, out);
+		buf_addc(out, '\n');
+	}
+}
+
 int run_check(struct job *job, struct buf *notes, struct error *e)
 {
 	struct world w = { .job = job, .arena = ARENA_INIT };
 	int rc = world_workspace(&w, e) || world_open_sandbox(&w, e) || world_check_bypass(&w, e) ||
-	         world_check_settings(&w, e) || world_permissions(&w, e) || check_tape(&w, e);
+	         world_models(&w, e) || world_permissions(&w, e) || check_tape(&w, e);
 
 	if (rc == 0) {
+		tell_marks(&w, notes);
 		tell_rules(w.permissions, notes);
 		sandbox_describe(w.sandbox, notes);
 		rc = check_kernel(&w, notes, e);

@@ -18,46 +18,6 @@ static const char *const setup_names[] = {
 	[SETUP_OUTPUT] = "output_unavailable",
 };
 
-static void fill_config(struct world *w, struct loop_config *c)
-{
-	const struct job *job = w->job;
-
-	*c = (struct loop_config){
-		.model = job->model,
-		.row = catalog_or_default(job->model),
-		.system = world_system_prompt(w),
-		.tools_json = toolbox_json(w->toolbox),
-		.thinking_json = job->thinking_json,
-		.effort = job->effort,
-		.extra_json = job->extra_json,
-		.max_output_tokens = job->max_output_tokens,
-		.max_turns = job->max_turns,
-		.token_budget = job->token_budget,
-		.max_cost_nano_usd = job->max_cost_nano_usd,
-		.max_requests = job->max_requests,
-		.max_tool_calls = job->max_tool_calls,
-		.started = w->started,
-		.deadline = w->deadline,
-		.wall_time_ms = job->wall_time_ms,
-		.retry = { (int)job->max_retries, job->max_retry_wait_ms },
-		.watchdog = { job->connect_ms, job->first_byte_ms, job->idle_ms, job->progress_ms },
-		.tool_concurrency = (size_t)job->tool_concurrency,
-		.denied_ends = strcmp(job->on_denied, "fail") == 0,
-		.calls_wait = !strcmp(job->tool_executor, "batch"),
-	};
-	c->init = (struct event_init){
-		.cwd = w->workspace,
-		.model = job->model,
-		.provider = job->provider,
-		.permission_mode = permission_mode_name(permissions_mode(w->permissions)),
-		.api_key_source = w->key_source,
-		.tools = toolbox_offered(w->toolbox),
-		.tools_withheld = toolbox_withheld(w->toolbox),
-		.sandbox = { sandbox_mode_name(sandbox_mode(w->sandbox)), w->job->sandbox_network, w->enforced,
-		             w->missing, sandbox_abi(w->sandbox), w->confined },
-	};
-}
-
 static void tear_down(struct world *w)
 {
 	bool keep = w->recorder && recorder_named_file(w->recorder);
@@ -112,7 +72,7 @@ static int drive(struct world *w, int *died_by)
 	struct error e = ERROR_INIT;
 
 	w->progress = !w->job->quiet && isatty(STDERR_FILENO) && !isatty(STDOUT_FILENO);
-	fill_config(w, &cfg);
+	world_fill_loop(w, &cfg);
 	world_deps(w, &deps);
 	loop_run(&cfg, &deps, &w->history, &out);
 	if (out.reason != TERM_COMPLETED)

@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "config.h"
-#include "model/catalog.h"
 #include "run/world.h"
 
 #define USER_AGENT "quern/" PACKAGE_VERSION
@@ -24,14 +23,6 @@ static enum output_format format_of(const struct job *job)
 		if (job->output_format && !strcmp(job->output_format, formats[i].name))
 			return formats[i].format;
 	return OUTPUT_STREAM_JSON;
-}
-
-static enum permission_mode mode_of(const struct job *job)
-{
-	enum permission_mode mode = MODE_DEFAULT;
-
-	permission_mode_find(job->permission_mode, &mode);
-	return mode;
 }
 
 void world_fill_recorder(struct world *w, struct recorder_config *cfg)
@@ -51,32 +42,14 @@ void world_fill_recorder(struct world *w, struct recorder_config *cfg)
 	};
 }
 
-/* A cost budget that nothing can be counted against would be none. */
-static int check_price(const struct world *w, struct error *e)
-{
-	const struct job *job = w->job;
-	const struct usage one = { .input = 1 };
-
-	if (!job->max_cost_nano_usd || catalog_cost(catalog_or_default(job->model), &one) >= 0)
-		return 0;
-	return error_set(e, ERR_INPUT,
-	                 "limits.max_cost_usd: the price of model '%s' is not known; use limits.token_budget",
-	                 job->model);
-}
-
 /* bypassPermissions lets the model do anything the user may do: as root that would be the whole machine. */
 int world_check_bypass(const struct world *w, struct error *e)
 {
-	if (mode_of(w->job) != MODE_BYPASS || geteuid() != 0 || sandbox_is_whole(w->sandbox))
+	if (world_permission_mode(w->job) != MODE_BYPASS || geteuid() != 0 || sandbox_is_whole(w->sandbox))
 		return 0;
 	return error_set(e, ERR_INPUT,
 	                 "permissions.mode: bypassPermissions is refused for root without a sandbox that is enforced; "
 	                 "allow the tools that are needed by name (--allowedTools) or run as another user");
-}
-
-int world_check_settings(const struct world *w, struct error *e)
-{
-	return check_price(w, e);
 }
 
 static int make_task(struct world *w, struct error *e)
@@ -167,7 +140,7 @@ int world_permissions(struct world *w, struct error *e)
 	for (size_t i = 0; i < job->nexternal; i++)
 		names[n + i] = job->external[i].name;
 	const struct permission_config cfg = {
-		.mode = mode_of(job),
+		.mode = world_permission_mode(job),
 		.allow = job->allow,
 		.ask = job->ask,
 		.deny = job->deny,
@@ -193,28 +166,19 @@ static int make_tools(struct world *w, struct error *e)
 		.forget = forget_secrets,
 		.ctx = w,
 	};
-	struct toolbox_config cfg = {
-		.names = job->tools,
-		.names_explicit = job->tools_explicit,
-		.external = job->external,
-		.nexternal = job->nexternal,
-		.workspace = w->workspace,
-		.add_dirs = w->add_dirs,
-		.spelled = w->spelled,
-		.skip_files = world_own_files(w),
-		.permissions = w->permissions,
-		.offer_all = strcmp(job->on_denied, "fail") == 0,
-		.child_env = w->child_env,
-		.named_env = world_named_env(w),
-		.max_spill = (size_t)job->tool_max_spill,
-		.no_edits = sandbox_mode(w->sandbox) == SANDBOX_READ_ONLY ? "the sandbox is read-only" : NULL,
-		.command_note = world_command_note(w),
-		.unconfined = sandbox_mode(w->sandbox) == SANDBOX_OFF,
-		.run_dir = w->run_dir,
-		.mask = world_mask,
-		.ctx = w,
-	};
+	struct toolbox_config cfg;
 
+	world_fill_toolbox(w, &cfg);
+	cfg.skip_files = world_own_files(w);
+	cfg.child_env = w->child_env;
+	cfg.named_env = world_named_env(w);
+	cfg.max_spill = (size_t)job->tool_max_spill;
+	cfg.no_edits = sandbox_mode(w->sandbox) == SANDBOX_READ_ONLY ? "the sandbox is read-only" : NULL;
+	cfg.command_note = world_command_note(w);
+	cfg.unconfined = sandbox_mode(w->sandbox) == SANDBOX_OFF;
+	cfg.run_dir = w->run_dir;
+	cfg.mask = world_mask;
+	cfg.ctx = w;
 	if (!cfg.skip_files || !cfg.named_env || !cfg.command_note)
 		return error_nomem(e);
 	for (const char *const *why = permissions_warnings(w->permissions); *why; why++)
@@ -347,7 +311,7 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 		return error_nomem(e);
 	log_set_mask(world_mask, w);
 	*step = SETUP_OPTIONS;
-	if (world_check_settings(w, e))
+	if (world_models(w, e))
 		return -1;
 	*step = SETUP_WORKSPACE;
 	if (world_workspace(w, e))

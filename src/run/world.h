@@ -29,6 +29,9 @@ struct world {
 	char session_id[UUID_LEN + 1];
 	struct arena arena; /* strings that live as long as the run */
 
+	struct loop_model *models; /* in the arena: the job's model, then its fallbacks */
+	size_t nmodels;
+
 	/* in the order of making; freed in the opposite order */
 	struct reactor *reactor;
 	struct secrets *secrets;
@@ -81,10 +84,19 @@ enum setup_step {
 	SETUP_OUTPUT
 };
 int world_set_up(struct world *w, enum setup_step *step, struct error *e);
-int world_check_bypass(const struct world *w, struct error *e);   /* needs the sandbox */
-int world_check_settings(const struct world *w, struct error *e); /* what can be refused without reading anything */
-int world_permissions(struct world *w, struct error *e);          /* needs the workspace */
+int world_check_bypass(const struct world *w, struct error *e); /* needs the sandbox */
+int world_permissions(struct world *w, struct error *e);        /* needs the workspace */
 void world_fill_recorder(struct world *w, struct recorder_config *cfg);
+
+/* ---- config.c: from the job to what the rooms take ---- */
+enum permission_mode world_permission_mode(const struct job *job);
+/* What is known of the job's models, and what can be refused without reading anything. */
+int world_models(struct world *w, struct error *e);
+/* The marks in that model's window. -1 with *e: they do not ascend. */
+int world_marks(const struct world *w, const struct loop_model *model, struct context_marks *out, struct error *e);
+/* What a toolbox takes from the job and its workspace alone; the rest is zero. */
+void world_fill_toolbox(const struct world *w, struct toolbox_config *cfg);
+void world_fill_loop(struct world *w, struct loop_config *cfg);
 
 /* ---- queue.c ---- */
 void world_on_model(void *ctx, const struct model_event *ev);

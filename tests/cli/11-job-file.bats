@@ -253,3 +253,44 @@ bad() { # bad TEXT...: the job on stdin is exit 2 and stderr has each TEXT
 	exits 0
 	is "$(jq -r '.messages[0].content[0].text' "$(request 2)")" "from another pipe"
 }
+
+marks_of() { sed -n "s/^# context of $1: //p" "$T/out"; }
+
+@test "--check prints the marks of the window in tokens, for each model of the job" {
+	BASE=''
+	q --check -p x -m claude-haiku-4-5 --fallback-model weird,claude-sonnet-4-6
+	is "$rc" 0
+	is "$(marks_of claude-haiku-4-5)" "window 200000 tokens, usable 192000, microcompact at 115200, collapse at 144000, snip off, autocompact at 179000, blocking at 189000"
+	has "$(marks_of claude-sonnet-4-6)" "window 1000000 tokens, "
+	has "$(marks_of weird)" "not known"
+	q --check -p x -m weird --set context.window=12k --set context.microcompact_at=off --set context.collapse_at=4000 \
+		--set context.snip_at=80% --set context.autocompact=false --set model.max_output_tokens=2000
+	is "$(marks_of weird)" "window 12000 tokens, usable 10000, microcompact off, collapse at 4000, snip at 8000, autocompact off, blocking at 9688"
+}
+
+@test "marks that do not ascend are refused at the start, by the key's name" {
+	BASE=''
+	q -p x --replay /dev/null --set context.window=12k --set context.snip_at=70%
+	exits 2
+	err_has "context.snip_at: 6300 tokens are not above context.collapse_at, 6750 tokens"
+	is "$(result .startup_failure_reason)" config_invalid
+	# fine for the one, not for the other
+	q --check -p x -m claude-sonnet-5-5 --set context.snip_at=750k
+	is "$rc" 0
+	q --check -p x -m claude-sonnet-5-5 --fallback-model claude-haiku-4-5 --set context.snip_at=750k
+	is "$rc" 2
+	err_has "claude-haiku-4-5: context.snip_at: 750000 tokens are more than the 192000"
+}
+
+@test "a cost budget needs the price of every model that is named" {
+	BASE=''
+	local o
+	for o in '-m weird' '--fallback-model weird' '--set context.compact_model=weird' '--set context.summary_model=weird'; do
+		# shellcheck disable=SC2086 # words
+		q --check -p x --max-budget-usd 1 $o
+		is "$rc" 2
+		err_has "limits.max_cost_usd: the price of model 'weird' is not known"
+	done
+	q --check -p x --max-budget-usd 1 --fallback-model claude-haiku-4-5 --set context.summary_model=claude-haiku-4-5
+	is "$rc" 0
+}

@@ -1,0 +1,150 @@
+/* The job as the rooms take it: models and marks, tools, the loop. */
+#include "run/world.h"
+
+#include <string.h>
+
+#include "model/catalog.h"
+
+enum permission_mode world_permission_mode(const struct job *job)
+{
+	enum permission_mode mode = MODE_DEFAULT;
+
+	permission_mode_find(job->permission_mode, &mode);
+	return mode;
+}
+
+static int check_price(const char *model, struct error *e)
+{
+	const struct usage one = { .input = 1 };
+
+	if (!model || catalog_cost(catalog_or_default(model), &one) >= 0)
+		return 0;
+	return error_set(e, ERR_INPUT,
+	                 "limits.max_cost_usd: the price of model '%s' is not known; use limits.token_budget", model);
+}
+
+/* A cost budget that nothing can be counted against would be none. */
+static int check_prices(const struct world *w, struct error *e)
+{
+	const struct job *job = w->job;
+
+	if (!job->max_cost_nano_usd)
+		return 0;
+	for (size_t i = 0; i < w->nmodels; i++)
+		if (check_price(w->models[i].name, e))
+			return -1;
+	return check_price(job->compact_model, e) || check_price(job->summary_model, e) ? -1 : 0;
+}
+
+static struct context_spec context_of(const struct job *job)
+{
+	return (struct context_spec){
+		.window = job->context_window,
+		.microcompact = job->microcompact_at,
+		.collapse = job->collapse_at,
+		.snip = job->snip_at,
+		.autocompact = job->autocompact ? job->autocompact_at : (struct job_mark){ .kind = MARK_OFF },
+		.blocking = job->blocking_at,
+		.microcompact_keep = (size_t)job->microcompact_keep,
+	};
+}
+
+int world_marks(const struct world *w, const struct loop_model *model, struct context_marks *out, struct error *e)
+{
+	const struct context_spec spec = context_of(w->job);
+	int64_t answer = w->job->max_output_tokens;
+
+	if (!answer)
+		answer = catalog_default_max_output(model->row);
+	return context_marks(&spec, model->row->window, answer, model->row->flags & CAT_DENSE_TOKENS ? 3 : 4, out, e);
+}
+
+static int check_marks(const struct world *w, struct error *e)
+{
+	struct context_marks marks;
+
+	for (size_t i = 0; i < w->nmodels; i++)
+		if (world_marks(w, &w->models[i], &marks, e))
+			return w->nmodels > 1 ? error_prefix(e, "%s", w->models[i].name) : -1;
+	return 0;
+}
+
+int world_models(struct world *w, struct error *e)
+{
+	const struct job *job = w->job;
+	size_t n = 0;
+
+	while (job->fallback[n])
+		n++;
+	w->models = arena_alloc(&w->arena, (n + 1) * sizeof *w->models);
+	if (!w->models)
+		return error_nomem(e);
+	w->nmodels = n + 1;
+	for (size_t i = 0; i <= n; i++) {
+		const char *name = i ? job->fallback[i - 1] : job->model;
+		w->models[i] = (struct loop_model){ name, catalog_or_default(name) };
+	}
+	return check_prices(w, e) || check_marks(w, e) ? -1 : 0;
+}
+
+void world_fill_toolbox(const struct world *w, struct toolbox_config *cfg)
+{
+	const struct job *job = w->job;
+
+	*cfg = (struct toolbox_config){
+		.names = job->tools,
+		.names_explicit = job->tools_explicit,
+		.external = job->external,
+		.nexternal = job->nexternal,
+		.workspace = w->workspace,
+		.add_dirs = w->add_dirs,
+		.spelled = w->spelled,
+		.permissions = w->permissions,
+		.offer_all = strcmp(job->on_denied, "fail") == 0,
+	};
+}
+
+void world_fill_loop(struct world *w, struct loop_config *c)
+{
+	const struct job *job = w->job;
+
+	*c = (struct loop_config){
+		.model = w->models[0].name,
+		.row = w->models[0].row,
+		.fallbacks = w->models + 1,
+		.nfallbacks = w->nmodels - 1,
+		.context = context_of(job),
+		.compact_model = job->compact_model,
+		.summary_model = job->summary_model,
+		.system = world_system_prompt(w),
+		.tools_json = toolbox_json(w->toolbox),
+		.thinking_json = job->thinking_json,
+		.effort = job->effort,
+		.extra_json = job->extra_json,
+		.max_output_tokens = job->max_output_tokens,
+		.max_turns = job->max_turns,
+		.token_budget = job->token_budget,
+		.max_cost_nano_usd = job->max_cost_nano_usd,
+		.max_requests = job->max_requests,
+		.max_tool_calls = job->max_tool_calls,
+		.started = w->started,
+		.deadline = w->deadline,
+		.wall_time_ms = job->wall_time_ms,
+		.retry = { (int)job->max_retries, job->max_retry_wait_ms },
+		.watchdog = { job->connect_ms, job->first_byte_ms, job->idle_ms, job->progress_ms },
+		.tool_concurrency = (size_t)job->tool_concurrency,
+		.denied_ends = strcmp(job->on_denied, "fail") == 0,
+		.calls_wait = !strcmp(job->tool_executor, "batch"),
+	};
+	c->init = (struct event_init){
+		.cwd = w->workspace,
+		.model = job->model,
+		.provider = job->provider,
+		.permission_mode = permission_mode_name(permissions_mode(w->permissions)),
+		.api_key_source = w->key_source,
+		.tools = toolbox_offered(w->toolbox),
+		.tools_withheld = toolbox_withheld(w->toolbox),
+		.sandbox = { sandbox_mode_name(sandbox_mode(w->sandbox)), w->job->sandbox_network, w->enforced,
+		             w->missing, sandbox_abi(w->sandbox), w->confined },
+	};
+}
