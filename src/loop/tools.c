@@ -81,6 +81,8 @@ static void run_calls(struct loop *l, struct message *m, size_t *unusable)
 		if (loop_is_aborted(l) || l->nomem)
 			break;
 		calls_start(l);
+		if (l->broken)
+			break; /* a call could not be started: nothing would end the wait for it */
 		yield_ready(l, m, unusable);
 		if (executor_idle(&l->executor))
 			return;

@@ -69,12 +69,14 @@ static void hand_out(struct sim *s, struct sim_event *q, struct loop_event *ev)
 	if (q->ev.kind == LOOP_EV_MODEL) {
 		s->current_block = q->ev.model.block;
 		q->ev.model.block = NULL;
+		witness_model(s, &q->ev);
 		if (q->ev.model.kind == MODEL_EV_END)
 			*sim_running(s, q->ev.call) = false;
 	}
-	s->signalled |= q->ev.kind == LOOP_EV_SIGNAL;
+	s->w->signalled |= q->ev.kind == LOOP_EV_SIGNAL;
 	if (q->ev.kind == LOOP_EV_TOOL) {
-		*(q->safe ? &s->running_safe : &s->running_unsafe) -= 1;
+		if (!q->gone)
+			*(q->safe ? &s->running_safe : &s->running_unsafe) -= 1;
 		s->current[3] = q->call;
 		q->call = NULL;
 		s->current_result = q->result;
@@ -102,8 +104,15 @@ int sim_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct er
 
 	(void)e;
 	drop_current(s);
+	s->steps++;
+	sim_check(s, &(struct step){ .stage = AT_WAIT, .until = deadline });
 	*ev = (struct loop_event){ .kind = LOOP_EV_NONE };
 	struct sim_event *q = s->queue;
+	if (s->broken) { /* enough was seen: the run ends */
+		ev->kind = LOOP_EV_BROKEN;
+		error_set(&ev->error, ERR_GONE, "an invariant is broken");
+		return 0;
+	}
 	if (!q || (q->at > deadline && q->at > s->clock)) { /* what is due comes even if nobody would wait for it */
 		if (deadline == CLOCK_NEVER) {
 			sim_problem(s, "a wait that nothing ends");

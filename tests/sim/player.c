@@ -7,6 +7,8 @@
 struct player {
 	struct sim *s;
 	enum model_kind call;
+	const struct model_request *req;
+	int64_t count; /* -1: none */
 	int64_t when;
 	int64_t pace; /* between two events of the stream */
 	int index;
@@ -26,8 +28,8 @@ static void start_message(struct player *p)
 	char id[32];
 	snprintf(id, sizeof id, "msg_%d", p->s->requests);
 	q->ev.model.message_id = sim_text(q, id);
-	q->ev.model.model = sim_text(q, "sim");
-	q->ev.model.usage = (struct usage){ .input = p->usage.input, .output = 1 };
+	q->ev.model.model = sim_text(q, p->req->model);
+	q->ev.model.usage = (struct usage){ .input = p->usage.input, .output = p->usage.output < 0 ? -1 : 1 };
 }
 
 static void add_block(struct player *p, struct block *b)
@@ -81,6 +83,30 @@ static void part_server(struct player *p, char *rest)
 static void part_text(struct player *p, char *rest)
 {
 	add_block(p, block_new_text(rest, strlen(rest)));
+}
+
+static void part_big(struct player *p, char *rest)
+{
+	size_t n = strtoul(rest, NULL, 10);
+	char *text = malloc(n + 1);
+
+	memset(text, 'x', n);
+	add_block(p, block_new_text(text, n));
+	free(text);
+}
+
+static void part_redacted(struct player *p, char *rest)
+{
+	static const char json[] = "{\"type\":\"redacted_thinking\",\"data\":\"c2VjcmV0\"}";
+	struct error e = ERROR_INIT;
+
+	(void)rest;
+	add_block(p, block_from_json(json, sizeof json - 1, &e));
+}
+
+static void part_count(struct player *p, char *rest)
+{
+	p->count = atoll(rest);
 }
 
 static void thinking(struct player *p, const char *words, const char *signature)
@@ -178,6 +204,29 @@ static void part_refused(struct player *p, char *rest)
 	snprintf(p->message, sizeof p->message, "connection refused");
 }
 
+static void part_net(struct player *p, char *rest)
+{
+	static const struct {
+		const char *name;
+		enum model_net net;
+	} nets[] = {
+		{ "unknown", NET_UNKNOWN_HOST }, { "dead", NET_DEAD_REUSED }, { "tls", NET_TLS }, { "other", NET_OTHER }
+	};
+
+	p->end.failure = MODEL_NETWORK;
+	for (size_t i = 0; i < LENGTH(nets); i++)
+		if (!strcmp(nets[i].name, rest))
+			p->end.net = nets[i].net;
+	snprintf(p->message, sizeof p->message, "network: %s", rest);
+}
+
+static void part_mismatch(struct player *p, char *rest)
+{
+	(void)rest;
+	p->end.failure = MODEL_MISMATCH;
+	snprintf(p->message, sizeof p->message, "the tape does not hold that");
+}
+
 static void part_html(struct player *p, char *rest)
 {
 	(void)rest;
@@ -201,7 +250,8 @@ static const struct {
 	{ "hang", part_hang },       { "http", part_http },         { "stream", part_stream },
 	{ "refused", part_refused }, { "html", part_html },         { "retry-after", part_retry_after },
 	{ "burst", part_burst },     { "ping", part_ping },         { "open", part_open },
-	{ "server", part_server },
+	{ "server", part_server },   { "big", part_big },           { "redacted", part_redacted },
+	{ "count", part_count },     { "net", part_net },           { "mismatch", part_mismatch },
 };
 
 static void play_part(struct player *p, char *part)
@@ -238,9 +288,8 @@ static void end_answer(struct player *p)
 {
 	struct sim *s = p->s;
 
-	stop_answer(p);
-	if (p->started)
-		s->paid += p->usage.input > 0 ? p->usage.input + (p->end.complete ? p->usage.output : 1) : 0;
+	if (p->count < 0)
+		stop_answer(p);
 	if (p->hang)
 		return;
 	struct sim_event *q = sim_model_event(s, p->call, p->when + p->pace, MODEL_EV_END);
@@ -254,24 +303,32 @@ static void end_answer(struct player *p)
 	if (*p->stop)
 		end->stop_reason = sim_text(q, p->stop);
 	if (p->started)
-		end->usage = (struct usage){ .input = p->usage.input, .output = 1 };
-	if (end->complete) {
+		end->usage = (struct usage){ .input = p->usage.input, .output = p->usage.output < 0 ? -1 : 1 };
+	if (p->count >= 0) {
+		end->complete = true;
+		end->http_status = 200;
+		end->usage.input = p->count;
+	} else if (end->complete) {
 		end->failure = MODEL_FINE;
 		end->http_status = 200;
 		end->usage = p->usage;
 	}
 }
 
-void sim_play(struct sim *s, enum model_kind call, const char *line)
+void sim_play(struct sim *s, const struct model_request *req, const char *line)
 {
-	char copy[2048], *at_part = copy;
+	char copy[8192], *at_part = copy;
 	struct player p = { .s = s,
-		            .call = call,
+		            .call = req->kind,
+		            .req = req,
+		            .count = -1,
 		            .when = s->clock + 10,
 		            .pace = 5,
 		            .usage = { 100, 10, 0, 0, 0, 0, 0, false },
 		            .end = { .retry_after_ms = -1, .should_retry = -1 } };
 
+	if (s->window)
+		p.usage.input = sim_count_tokens(s, req);
 	snprintf(copy, sizeof copy, "%s", line);
 	while (at_part) {
 		char *sep = strstr(at_part, " | ");

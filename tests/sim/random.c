@@ -1,76 +1,164 @@
-/* Random answers: everything that a server may do. */
-#include "world.h"
+/* A random world: models and their windows, limits, layers, signals, and the moods that answers are drawn by. */
+#include "answers.h"
 
-#include <stdio.h>
+#define ROW(window, max, flags)                                                                                        \
+	{                                                                                                              \
+		"sim", window, max, { 1000, 1250, 2000, 100, 5000 }, 0, { 0 }, flags                                   \
+	}
 
-/* xorshift64*: the same seed is the same world. */
-uint64_t sim_draw(struct sim *s, uint64_t below)
+static const struct catalog_row rows[] = {
+	ROW(200000, 64000, 0),
+	ROW(1000000, 128000, CAT_THINKS_BY_DEFAULT | CAT_DENSE_TOKENS | CAT_THINKING_BOUND),
+	ROW(0, 0, 0),
+	ROW(2000, 500, 0),
+	ROW(6000, 2000, CAT_THINKING_BOUND),
+	ROW(12000, 4000, 0),
+	ROW(12000, 8000, CAT_DENSE_TOKENS | CAT_THINKS_BY_DEFAULT),
+	ROW(40000, 64000, CAT_THINKING_BOUND | CAT_DENSE_TOKENS),
+};
+
+static const struct loop_model fallbacks[] = {
+	{ "sim-b", &rows[0] },
+	{ "sim-c", &rows[6] },
+	{ "sim-d", &rows[4] },
+};
+
+static int64_t one_of(struct sim *s, const int64_t *v, size_t n)
 {
-	s->rng ^= s->rng >> 12;
-	s->rng ^= s->rng << 25;
-	s->rng ^= s->rng >> 27;
-	return (s->rng * 2685821657736338717ull >> 11) % below;
+	return v[sim_draw(s, n)];
 }
 
-#define CALM_ENDINGS 9
+#define ONE_OF(s, ...) one_of(s, (const int64_t[]){ __VA_ARGS__ }, LENGTH(((const int64_t[]){ __VA_ARGS__ })))
 
-void sim_random_answer(struct sim *s, char *line, size_t max)
+/* ---- layers ---- */
+
+static struct job_mark draw_mark(struct sim *s, int64_t percent)
 {
-	static const char *const tools[] = { "SafeA", "SafeB", "UnsafeA", "UnsafeB", "Unknown", "Deny", "Fail" };
-	static const char *const endings[] = {
-		"",
-		"",
-		"",
-		"",
-		"",
-		" | stop max_tokens",
-		" | stop pause_turn",
-		" | stop model_context_window_exceeded",
-		" | stop odd",
-		" | stop refusal", /* from here on they are not calm */
-		" | cut",
-		" | cut",
-		" | open | cut",
-		" | open | stop tool_use | cut",
-		" | open | stop max_tokens | cut",
-		" | open | stop refusal | cut",
-		" | open | hang",
-		" | stop tool_use | hang",
-		" | hang",
-		" | stream overloaded_error Overloaded",
-		" | stream invalid_request_error no",
-	};
-	static const char *const failures[] = {
-		"http 529 overloaded_error Overloaded",
-		"http 500 api_error oops",
-		"http 429 rate_limit_error slow | retry-after 2000",
-		"http 400 invalid_request_error bad",
-		"refused",
-		"html",
-		"http 400 invalid_request_error prompt is too long: 5 tokens > 4 maximum"
-	};
-	size_t n = 0;
+	static const enum mark_kind kinds[] = { MARK_AUTO, MARK_AUTO, MARK_AUTO, MARK_OFF, MARK_PERCENT };
+	enum mark_kind kind = kinds[sim_draw(s, LENGTH(kinds))];
 
-	if (sim_draw(s, 6) == 0) {
-		snprintf(line, max, "%s", failures[sim_draw(s, sizeof failures / sizeof *failures)]);
+	return (struct job_mark){ kind, kind == MARK_PERCENT ? percent + (int64_t)sim_draw(s, 9) : 0 };
+}
+
+static bool marks_hold(const struct context_spec *spec, const struct catalog_row *row, const struct loop_config *c)
+{
+	struct context_marks marks;
+	struct error e = ERROR_INIT;
+	int64_t cap = c->max_output_tokens ? c->max_output_tokens : catalog_default_max_output(row);
+
+	return !context_marks(spec, row->window, cap, row->flags & CAT_DENSE_TOKENS ? 3 : 4, &marks, &e);
+}
+
+static void draw_layers(struct sim *s)
+{
+	struct loop_config *c = &s->cfg;
+	struct context_spec spec = { .window = 0, .microcompact_keep = 5 };
+	static const struct context_spec plain = { .snip = { MARK_OFF, 0 }, .microcompact_keep = 5 };
+
+	spec.microcompact = draw_mark(s, 20);
+	spec.collapse = draw_mark(s, 35);
+	spec.snip = draw_mark(s, 50);
+	if (spec.snip.kind == MARK_AUTO)
+		spec.snip.kind = MARK_OFF;
+	spec.autocompact = draw_mark(s, 65);
+	spec.blocking = draw_mark(s, 85);
+	spec.microcompact_keep = (size_t)ONE_OF(s, 5, 0, 1, 20);
+	if (sim_one_in(s, 4))
+		spec.window = ONE_OF(s, 3000, 12000, 1000, 500, 100000);
+	bool fine = marks_hold(&spec, c->row, c);
+	for (size_t i = 0; i < c->nfallbacks; i++)
+		fine &= marks_hold(&spec, c->fallbacks[i].row, c);
+	c->context = fine ? spec : plain;
+}
+
+/* ---- limits ---- */
+
+static void draw_limits(struct sim *s)
+{
+	struct loop_config *c = &s->cfg;
+
+	c->max_turns = 1 + (int64_t)sim_draw(s, (uint64_t)ONE_OF(s, 12, 4, 30, 2));
+	c->retry.max_retries = (int)ONE_OF(s, 0, 1, 2, 4, 10);
+	c->tool_concurrency = (size_t)ONE_OF(s, 10, 1, 2, 4);
+	if (sim_one_in(s, 4))
+		c->token_budget = 100 + (int64_t)sim_draw(s, (uint64_t)ONE_OF(s, 5000, 50000, 1000000));
+	if (sim_one_in(s, 8))
+		c->max_cost_nano_usd = 1000 + (int64_t)sim_draw(s, 200000000);
+	if (sim_one_in(s, 6))
+		c->max_requests = 1 + (int64_t)sim_draw(s, 15);
+	if (sim_one_in(s, 8))
+		c->max_tool_calls = 1 + (int64_t)sim_draw(s, 8);
+	if (sim_one_in(s, 3))
+		c->max_output_tokens = ONE_OF(s, 4000, 300, 60000);
+	c->denied_ends = sim_one_in(s, 10);
+	if (sim_one_in(s, 10))
+		c->retry.max_wait_ms = ONE_OF(s, 0, 1000, 300000);
+	if (sim_one_in(s, 10) && !s->calm)
+		c->watchdog = (struct watchdog_limits){ 0, ONE_OF(s, 3000, 50, 300), ONE_OF(s, 3000, 100),
+			                                ONE_OF(s, 60000, 200) };
+}
+
+/* ---- what comes from outside: signals, the deadline, a reader of stdout who is slow or goes ---- */
+
+static int64_t some_moment(struct sim *s)
+{
+	return 1000 + (int64_t)sim_draw(s, (uint64_t)ONE_OF(s, 100, 1000, 10000, 100000, 1000000));
+}
+
+static void draw_outside(struct sim *s)
+{
+	struct loop_config *c = &s->cfg;
+
+	if (s->calm)
 		return;
+	if (sim_one_in(s, 6))
+		s->signal_at = some_moment(s);
+	if (s->signal_at && sim_one_in(s, 2))
+		s->second_signal_at = s->signal_at + (int64_t)sim_draw(s, 1500);
+	if (sim_one_in(s, 8)) {
+		c->wall_time_ms = some_moment(s) - 999;
+		c->deadline = c->started + c->wall_time_ms;
 	}
-	n += (size_t)snprintf(line, max, "usage %d %d", (int)sim_draw(s, 300), (int)sim_draw(s, 50));
-	for (uint64_t i = sim_draw(s, 6); i > 0; i--) {
-		unsigned kind = (unsigned)sim_draw(s, 8);
-		if (sim_draw(s, 4) == 0)
-			n += (size_t)snprintf(line + n, max - n, sim_draw(s, 3) ? " | after %u" : " | ping",
-			                      (unsigned)sim_draw(s, 4000));
-		if (kind < 2)
-			n += (size_t)snprintf(line + n, max - n, " | text word%u", (unsigned)sim_draw(s, 100));
-		else if (kind == 2)
-			n += (size_t)snprintf(line + n, max - n, " | %s hm", sim_draw(s, 2) ? "thinking" : "unsigned");
-		else if (kind == 3)
-			n += (size_t)snprintf(line + n, max - n, " | bad SafeA b%u {\"x", (unsigned)sim_draw(s, 20));
-		else
-			n += (size_t)snprintf(line + n, max - n, " | use %s t%u {\"ms\":%u}", tools[sim_draw(s, 7)],
-			                      (unsigned)sim_draw(s, 40), (unsigned)sim_draw(s, 3000));
+	if (sim_one_in(s, 40))
+		s->stdout_gone_at = some_moment(s);
+	if (sim_one_in(s, 40))
+		s->supervisor_lost_at = some_moment(s);
+	if (sim_one_in(s, 12)) {
+		s->full_from = some_moment(s);
+		s->full_until = s->full_from + (int64_t)sim_draw(s, 5000);
 	}
-	snprintf(line + n, max - n, "%s",
-	         endings[sim_draw(s, s->calm ? CALM_ENDINGS : sizeof endings / sizeof *endings)]);
+}
+
+/* ---- models ---- */
+
+static void draw_models(struct sim *s)
+{
+	struct loop_config *c = &s->cfg;
+
+	c->row = &rows[sim_draw(s, LENGTH(rows))];
+	c->system = sim_one_in(s, 2) ? "You are a simulation." : NULL;
+	c->tools_json = "[{\"name\":\"SafeA\"}]";
+	c->nfallbacks = (size_t)sim_draw(s, 1 + LENGTH(fallbacks));
+	c->fallbacks = fallbacks;
+	if (sim_one_in(s, 4))
+		c->compact_model = "claude-haiku-4-5";
+	if (sim_one_in(s, 3))
+		c->summary_model = "claude-haiku-4-5";
+	static const char *const thinking[] = { NULL, "{\"type\":\"enabled\",\"budget_tokens\":1024}",
+		                                "{\"type\":\"adaptive\"}" };
+	c->thinking_json = thinking[sim_draw(s, LENGTH(thinking))];
+	/* The window that the server has: what the catalog says, less, none. */
+	int64_t told = c->row->window ? c->row->window : 8000;
+	s->window = ONE_OF(s, 0, told, told, told, told, told / 2, 700);
+	s->bytes_per_token = (int)ONE_OF(s, 4, 4, 3, 5, 2);
+	s->fixed_tokens = sim_one_in(s, 3) ? (int64_t)sim_draw(s, 400) : 20;
+}
+
+void sim_draw_world(struct sim *s)
+{
+	draw_models(s);
+	draw_limits(s);
+	draw_layers(s);
+	draw_outside(s);
+	sim_draw_moods(s);
 }

@@ -6,25 +6,29 @@
 static int model_start(void *ctx, const struct model_request *req, struct error *e)
 {
 	struct sim *s = ctx;
-	char line[2048];
+	char line[8192];
 
 	(void)e;
-	if (*sim_running(s, req->kind))
-		sim_problem(s, "two model calls at once");
-	*sim_running(s, req->kind) = true;
-	if (s->requests < SIM_MAX_LINES)
-		s->max_tokens_sent[s->requests] = req->max_tokens;
 	s->requests++;
-	check_request(s, req);
-	if (s->script) {
-		const char *next = s->script[s->next_line];
-		if (next)
-			s->next_line++;
-		sim_play(s, req->kind, next ? next : "text done");
-	} else {
-		sim_random_answer(s, line, sizeof line);
-		sim_play(s, req->kind, line);
+	if (req->kind == MODEL_COUNT)
+		s->counts++;
+	sim_check(s, &(struct step){ .stage = AT_REQUEST, .req = req });
+	witness_request(s, req);
+	*sim_running(s, req->kind) = true;
+	if (s->requests <= SIM_MAX_LINES)
+		s->max_tokens_sent[s->requests - 1] = req->max_tokens;
+	const char *answer = line;
+	if (!sim_too_long(s, req, line, sizeof line)) {
+		if (!s->script)
+			sim_random_answer(s, req, line, sizeof line);
+		else if (s->script[s->next_line])
+			answer = s->script[s->next_line++];
+		else
+			answer = "text done";
 	}
+	if (s->keep_answers && s->nanswers < SIM_MAX_LINES)
+		s->answers[s->nanswers++] = strdup(answer);
+	sim_play(s, req, answer);
 	return 0;
 }
 
@@ -32,6 +36,8 @@ static void model_cancel(void *ctx, enum model_kind kind)
 {
 	struct sim *s = ctx;
 
+	if (*sim_running(s, kind))
+		witness_flight_ends(s, kind);
 	*sim_running(s, kind) = false;
 	sim_drop_model_events(s, kind);
 }
@@ -59,6 +65,7 @@ void sim_init(struct sim *s, const char *const *script)
 
 	memset(s, 0, sizeof *s);
 	s->script = script;
+	s->checking = -1;
 	s->clock = 1000;
 	s->rng = 88172645463325252ull;
 	s->cfg = (struct loop_config){
@@ -95,18 +102,23 @@ void sim_run(struct sim *s, const char *task)
 	sim_tool_deps(&deps);
 	if (s->stand_before)
 		s->stand_before(&deps);
-	if (s->seed)
+	witness_open(s);
+	if (s->seed && !s->replay)
 		s->rng = s->seed * 0x9E3779B97F4A7C15ull + 1;
+	if (s->any_world)
+		sim_draw_world(s);
 	plan_signal(s, s->signal_at);
 	plan_signal(s, s->second_signal_at);
 	if (s->full_until)
 		sim_at(s, s->full_until, LOOP_EV_OUTPUT);
 	history_add_user_block(&s->history, block_new_text(task, strlen(task)));
 	loop_run(&s->cfg, &deps, &s->history, &s->out);
-	if (!s->out.broken && s->results != 1)
-		sim_problem(s, "%d results", s->results);
-	if (s->running_model || s->running_background)
-		sim_problem(s, "a model call runs on");
+	sim_check(s, &(struct step){ .stage = AT_END });
+	if (s->cover) {
+		s->cover->runs++;
+		s->cover->steps += s->steps;
+		s->cover->requests += (uint64_t)s->requests;
+	}
 }
 
 void sim_release(struct sim *s)
@@ -114,7 +126,11 @@ void sim_release(struct sim *s)
 	sim_release_queue(s);
 	for (size_t i = 0; i < s->nlines; i++)
 		free(s->lines[i]);
-	check_release(s);
+	for (size_t i = 0; i < s->nanswers; i++)
+		free(s->answers[i]);
+	witness_free(s);
+	free(s->choices);
+	s->choices = NULL;
 	history_release(&s->history);
 }
 

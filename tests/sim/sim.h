@@ -10,12 +10,18 @@
  *   cut (the stream breaks)                            hang (nothing more comes)
  *   ping (a sign of life)                              open (a block that begins and never ends)
  *   http STATUS TYPE MESSAGE                           stream TYPE MESSAGE (error event after what stands before)
- *   refused (connection)  html (a 200 that is no stream)   retry-after MS
+ *   refused (connection)  net unknown|dead|tls|other   html (a 200 that is no stream)   retry-after MS
+ *   big N (a text of N bytes)   redacted (thinking)   count N (the answer to a count)   mismatch (of a tape)
  * Without `stop` the reason is tool_use if a call stands in it, else end_turn; before a cut or a hang none is seen
  * unless it is written. Each block takes 10 ms to come; what stands behind "burst" comes at once.
  *
  * Tools: Safe* are read-only, Unsafe* are not, Unknown* do not exist, Deny* are denied, Fail* is an unsafe call
- * that fails after it ran (as Bash does), Slow* takes 100 s, others 10 ms (or what "ms" in the input says).
+ * that fails after it ran (as Bash does), Slow* takes 100 s, others 10 ms (or what "ms" in the input says). "size" in
+ * the input is the result's length in bytes, "image" makes it a picture, "undead" a call that does not end when it is
+ * cancelled.
+ *
+ * With a window the model counts what it is sent, and answers as servers do what does not fit; such a request uses up
+ * no line of a script.
  */
 #ifndef QUERN_TESTS_SIM_H
 #define QUERN_TESTS_SIM_H
@@ -23,55 +29,72 @@
 #include "loop/loop.h"
 
 #define SIM_MAX_LINES 512
+#define SIM_MOODS     32
 
 struct sim_event;
+struct witness;
+
+/* How often one reason followed another, over many runs: [from][to], terminals behind the continues. */
+struct sim_cover {
+	uint32_t pairs[CONT_COUNT][(int)CONT_COUNT + (int)TERM_COUNT];
+	uint64_t runs, steps, requests;
+};
 
 struct sim {
 	/* given */
-	const char *const *script;       /* NULL terminated; after the last line the model answers "text done" */
-	uint64_t seed;                   /* with script NULL: answers are drawn at random */
-	struct loop_config cfg;          /* filled by sim_init, may be changed before sim_run */
-	int64_t signal_at;               /* virtual ms, 0 = never */
+	const char *const *script;  /* NULL terminated; after the last line the model answers "text done" */
+	uint64_t seed;              /* with script NULL: answers are drawn at random */
+	bool any_world;             /* the configuration is drawn as well */
+	bool replay;                /* the draws are those in choices, then zeros */
+	int64_t window;             /* of the made-up model, in tokens; 0 = it takes anything */
+	int bytes_per_token;        /* as it counts */
+	int64_t fixed_tokens;       /* what system and tools take */
+	int64_t supervisor_lost_at; /* virtual ms, 0 = never */
+	struct sim_cover *cover;    /* or NULL */
+	struct loop_config cfg;     /* filled by sim_init, may be changed before sim_run */
+	int64_t signal_at;          /* virtual ms, 0 = never */
 	int64_t second_signal_at;
 	int64_t stdout_gone_at;
-	int64_t full_from, full_until;   /* stdout's reader is slow meanwhile: no call may start */
+	int64_t full_from, full_until;                /* stdout's reader is slow meanwhile: no call may start */
 	void (*stand_before)(struct loop_deps *deps); /* puts functions of its own before the simulator's; or NULL */
-	bool calm;                       /* of random answers: no stream breaks, nothing is declined */
-	bool starved;                    /* the loop got no memory: what it could not tell is not held against it */
+	bool calm;                                    /* of random answers: no stream breaks, nothing is declined */
+	bool starved; /* the loop got no memory: what it could not tell is not held against it */
 	/* seen */
 	struct loop_outcome out;
-	char trace[8192];                /* names of the transitions, blank separated, and the terminal last */
-	char *lines[SIM_MAX_LINES];      /* one short line an event, for assertions */
+	char trace[8192];           /* names of the transitions, blank separated, and the terminal last */
+	char *lines[SIM_MAX_LINES]; /* one short line an event, for assertions */
 	size_t nlines;
 	int requests, results, tool_runs;
-	char starts[1024];               /* ids of calls in the order of their starts; * = while an answer streams */
+	int counts;        /* of the requests: those that only count */
+	char starts[1024]; /* ids of calls in the order of their starts; * = while an answer streams */
 	int64_t max_tokens_sent[SIM_MAX_LINES];
 	struct history history;
-	char problem[512];               /* the first broken invariant, "" if none */
+	char problem[512]; /* the first broken invariant, "" if none */
+	int broken;        /* which one, 0 = none */
+	uint32_t *choices; /* what was drawn, in order */
+	size_t nchoices;
+	bool keep_answers; /* given: what the model was made to say is kept in */
+	char *answers[SIM_MAX_LINES];
+	size_t nanswers;
+	uint64_t digest; /* of all lines and requests */
+	uint64_t steps;
 	/* private */
+	struct witness *w;
+	int checking; /* row of the table of checks, -1 = none */
 	int64_t clock;
 	struct sim_event *queue;
 	size_t next_line;
 	bool ended, running_model, running_background;
 	int running_safe, running_unsafe;
 	uint64_t rng;
+	size_t next_choice, choices_cap;
 	unsigned ids;
-	char *last_request;              /* serialised blocks of the previous request, for the prefix check */
-	size_t last_request_len;
-	bool history_edited;             /* a repair or an image note was told: the prefix may change once */
-	char *current[4];                /* texts of the event handed out last */
+	struct { /* how often each sort of answer comes, see answers.c */
+		unsigned main[SIM_MOODS], compact[SIM_MOODS], summary[SIM_MOODS], count[SIM_MOODS], sizes;
+	} moods;
+	char *current[4]; /* texts of the event handed out last */
 	struct tool_result current_result;
 	struct block *current_block;
-	char *open_calls[256], *answered[256];
-	size_t nopen, nanswered;
-	struct sim_run {                 /* a call that was started */
-		char *id;
-		bool safe, withdrawn;
-	} ran[1024];
-	size_t withdrawn_runs;           /* how many there were when the tools were told last */
-	size_t nran, accepted_runs;      /* before the latter all belong to answers that stand or were withdrawn */
-	bool signalled;
-	int64_t paid;
 };
 
 void sim_init(struct sim *s, const char *const *script);

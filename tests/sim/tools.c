@@ -17,6 +17,25 @@ static void set_text(struct tool_result *r, const char *t, bool is_error)
 	r->is_error = is_error;
 }
 
+/* So long a text that it takes memory and time, and is not all the same. */
+static void set_size(struct tool_result *r, size_t n)
+{
+	free(r->text);
+	r->text = malloc(n + 1);
+	memset(r->text, 'r', n);
+	r->text[n] = '\0';
+	r->text_len = n;
+}
+
+static void set_image(struct tool_result *r)
+{
+	free(r->text);
+	r->text = NULL;
+	r->text_len = 0;
+	r->content_json = strdup("[{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\","
+	                         "\"data\":\"iVBORw0KGgo=\"}}]");
+}
+
 static bool output_full(void *ctx)
 {
 	struct sim *s = ctx;
@@ -30,7 +49,6 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 	const char *ms = strstr(use->input, "\"ms\":");
 	bool safe = sim_begins(use->name, "Safe");
 
-	(void)e;
 	if (sim_begins(use->name, "Unknown")) {
 		set_text(now, "Error: No such tool available", true);
 		now->invalid = true;
@@ -42,11 +60,10 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 		now->denied_reason = "mode";
 		return 0;
 	}
-	check_start(s, use->id, safe);
-	if (s->running_unsafe || (!safe && s->running_safe))
-		sim_problem(s, "'%s' overlaps another call", use->name);
-	if ((size_t)s->running_safe >= s->cfg.tool_concurrency)
-		sim_problem(s, "more than %zu calls at once", s->cfg.tool_concurrency);
+	if (s->supervisor_lost_at && s->clock >= s->supervisor_lost_at)
+		return error_set(e, ERR_GONE, "the supervisor is gone");
+	sim_check(s, &(struct step){ .stage = AT_START, .use = use, .safe = safe });
+	witness_start(s, use, safe);
 	*(safe ? &s->running_safe : &s->running_unsafe) += 1;
 	s->tool_runs++;
 	int64_t takes = sim_begins(use->name, "Slow") ? 100000 : ms ? atoi(ms + 5) : 10;
@@ -56,6 +73,11 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 	q->ev.tool_use_id = q->call;
 	bool fails = sim_begins(use->name, "Fail");
 	set_text(&q->result, fails ? "Exit code 1" : "ok", fails);
+	if ((ms = strstr(use->input, "\"size\":")))
+		set_size(&q->result, strtoul(ms + 7, NULL, 10));
+	if (strstr(use->input, "\"image\""))
+		set_image(&q->result);
+	q->undead = strstr(use->input, "\"undead\"") != NULL;
 	q->result.ran = true;
 	q->result.cancels_siblings = fails;
 	return 1;
@@ -68,8 +90,12 @@ static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 	for (struct sim_event *q = s->queue; q; q = q->next) {
 		if (q->ev.kind != LOOP_EV_TOOL || strcmp(q->call, tool_use_id) != 0)
 			continue;
-		/* a cancelled child takes half of its grace to go */
-		struct sim_event *copy = sim_at(s, s->clock + grace_ms / 2, LOOP_EV_TOOL);
+		/* a cancelled child takes half of its grace to go; one that hangs in the kernel comes when it likes,
+		 * and counts no more */
+		struct sim_event *copy = sim_at(s, s->clock + grace_ms / 2 + (q->undead ? 60000 : 0), LOOP_EV_TOOL);
+		copy->undead = copy->gone = q->undead;
+		if (q->undead && !q->gone)
+			*(q->safe ? &s->running_safe : &s->running_unsafe) -= 1;
 		copy->call = strdup(tool_use_id);
 		copy->safe = q->safe;
 		copy->ev.tool_use_id = copy->call;
@@ -84,7 +110,47 @@ static void answer_withdrawn(void *ctx)
 {
 	struct sim *s = ctx;
 
-	s->withdrawn_runs = s->nran;
+	s->w->withdrawn_runs = s->w->nran;
+}
+
+static bool tool_may_clear(void *ctx, const char *name)
+{
+	(void)ctx;
+	return !sim_begins(name, "UnsafeB");
+}
+
+static void tool_forget(void *ctx, const char *tool_use_id)
+{
+	witness_forget(ctx, tool_use_id);
+}
+
+/* Three files are known. */
+static int recent_file(void *ctx, size_t i, size_t max, struct buf *out, struct error *e)
+{
+	struct sim *s = ctx;
+
+	(void)e;
+	if (i >= 3 || max == 0)
+		return 0;
+	buf_addf(out, "file %zu of seed %llu", i, (unsigned long long)s->seed);
+	return 1;
+}
+
+static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed)
+{
+	char note[128];
+	int n = snprintf(note, sizeof note, "[%zu bytes in all: /run/%s]", res->text_len, tool_use_id);
+	size_t room = allowed > (size_t)n ? allowed - (size_t)n : 0;
+
+	(void)ctx;
+	if (res->text_len <= allowed)
+		return 0;
+	memmove(res->text + room, note, (size_t)n < allowed ? (size_t)n : allowed);
+	res->text_len = allowed;
+	res->text[allowed] = '\0';
+	if (!res->file)
+		res->file = strdup("/run/file");
+	return 0;
 }
 
 void sim_tool_deps(struct loop_deps *deps)
@@ -94,4 +160,8 @@ void sim_tool_deps(struct loop_deps *deps)
 	deps->tool_cancel = tool_cancel;
 	deps->answer_withdrawn = answer_withdrawn;
 	deps->output_full = output_full;
+	deps->tool_may_clear = tool_may_clear;
+	deps->tool_forget = tool_forget;
+	deps->recent_file = recent_file;
+	deps->tool_shorten = tool_shorten;
 }

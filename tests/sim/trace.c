@@ -5,6 +5,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* FNV-1a, eight bytes at a time: two runs of the same seed must give the same. */
+void sim_digest(struct sim *s, const void *p, size_t n)
+{
+	const unsigned char *at = p;
+	uint64_t h = s->digest;
+
+	for (; n >= 8; n -= 8, at += 8) {
+		uint64_t v;
+		memcpy(&v, at, 8);
+		h = (h ^ v) * 1099511628211u;
+	}
+	while (n--)
+		h = (h ^ *at++) * 1099511628211u;
+	s->digest = h;
+}
+
 void sim_add(struct sim *s, const char *fmt, ...)
 {
 	char line[1024];
@@ -13,6 +29,7 @@ void sim_add(struct sim *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof line, fmt, ap);
 	va_end(ap);
+	sim_digest(s, line, strlen(line));
 	if (s->nlines < SIM_MAX_LINES)
 		s->lines[s->nlines++] = strdup(line);
 }
@@ -22,10 +39,10 @@ static void see_assistant(struct sim *s, const struct event_assistant *a)
 	const struct block *b = a->block;
 
 	if (a->error) {
-		sim_add(s, "synthetic %s %s", a->error, a->text);
+		sim_add(s, "synthetic %s %.600s", a->error, a->text);
 		return;
 	}
-	sim_add(s, "assistant %s %s%s%s",
+	sim_add(s, "assistant %.600s %s%s%s",
 	        b ? (b->kind == BLOCK_TOOL_USE ? b->name
 	             : b->text                 ? b->text
 	                                       : "-")
@@ -38,9 +55,9 @@ static void see_user(struct sim *s, const struct event_user *u)
 	const struct block *b = u->block;
 
 	if (b->kind == BLOCK_TOOL_RESULT)
-		sim_add(s, "result %s %s%s", b->id, b->is_error ? "error " : "", b->text ? b->text : "-");
+		sim_add(s, "result %s %s%.600s", b->id, b->is_error ? "error " : "", b->text ? b->text : "-");
 	else
-		sim_add(s, "user %s", b->text);
+		sim_add(s, "user %.600s", b->text);
 }
 
 static void see_result(struct sim *s, const struct event_result *r)
@@ -55,30 +72,17 @@ static void see_result(struct sim *s, const struct event_result *r)
 	snprintf(s->trace + n, sizeof s->trace - n, "%s", name);
 }
 
-int sim_emit(void *ctx, struct event *ev, struct error *e)
+static void see_transition(struct sim *s, const struct event_transition *t)
 {
-	struct sim *s = ctx;
 	size_t n = strlen(s->trace);
 
-	if (s->stdout_gone_at && s->clock >= s->stdout_gone_at)
-		return error_set(e, ERR_GONE, "stdout is gone");
-	if (s->ended)
-		sim_problem(s, "an event after the result");
-	snprintf(ev->uuid, sizeof ev->uuid, "uuid-%zu", s->nlines);
+	snprintf(s->trace + n, sizeof s->trace - n, "%s ", t->reason);
+	sim_digest(s, t->reason, strlen(t->reason));
+}
+
+static void see_system(struct sim *s, const struct event *ev)
+{
 	switch (ev->kind) {
-	case EVENT_INIT:
-		if (s->nlines)
-			sim_problem(s, "init is not the first line");
-		sim_add(s, "init");
-		break;
-	case EVENT_ASSISTANT:
-		check_assistant(s, &ev->u.assistant);
-		see_assistant(s, &ev->u.assistant);
-		break;
-	case EVENT_USER:
-		check_user(s, &ev->u.user);
-		see_user(s, &ev->u.user);
-		break;
 	case EVENT_API_RETRY:
 		sim_add(s, "retry %d %lld %d %s", ev->u.retry.attempt, (long long)ev->u.retry.delay_ms,
 		        ev->u.retry.error_status, ev->u.retry.category);
@@ -86,40 +90,62 @@ int sim_emit(void *ctx, struct event *ev, struct error *e)
 	case EVENT_PERMISSION_DENIED:
 		sim_add(s, "denied %s", ev->u.denied.tool_name);
 		break;
-	case EVENT_TRANSITION:
-		snprintf(s->trace + n, sizeof s->trace - n, "%s ", ev->u.transition.reason);
-		check_transition(s);
-		break;
 	case EVENT_TOMBSTONE:
-		check_tombstone(s);
 		sim_add(s, "tombstone %zu", ev->u.tombstone.n);
 		break;
 	case EVENT_NOTICE:
-		if (strcmp(ev->u.notice.code, "stream_salvaged") != 0)
-			s->history_edited = true;
 		sim_add(s, "notice %s", ev->u.notice.code);
 		break;
 	case EVENT_CONTEXT:
-		s->history_edited = true;
 		sim_add(s, "context %s", ev->u.context.step);
 		break;
 	case EVENT_STATUS:
-		sim_add(s, "status %s", ev->u.status.status ? ev->u.status.status : "null");
+		sim_add(s, "status %s%s%s%s%s", ev->u.status.status ? ev->u.status.status : "null",
+		        ev->u.status.compact_result ? " " : "",
+		        ev->u.status.compact_result ? ev->u.status.compact_result : "",
+		        ev->u.status.compact_error ? ": " : "",
+		        ev->u.status.compact_error ? ev->u.status.compact_error : "");
 		break;
 	case EVENT_COMPACT_BOUNDARY:
-		s->history_edited = true;
 		sim_add(s, "compact %s", ev->u.compact.reactive ? "reactive" : "auto");
 		break;
 	case EVENT_MODEL_SWITCH:
-		s->history_edited = true;
 		sim_add(s, "switch %s %s", ev->u.model_switch.from, ev->u.model_switch.to);
 		break;
+	default:
+		break;
+	}
+}
+
+int sim_emit(void *ctx, struct event *ev, struct error *e)
+{
+	struct sim *s = ctx;
+
+	if (s->stdout_gone_at && s->clock >= s->stdout_gone_at)
+		return error_set(e, ERR_GONE, "stdout is gone");
+	snprintf(ev->uuid, sizeof ev->uuid, "uuid-%u", s->w->events);
+	sim_check(s, &(struct step){ .stage = AT_EVENT, .event = ev });
+	if (ev->kind == EVENT_RESULT)
+		sim_check(s, &(struct step){ .stage = AT_RESULT, .event = ev });
+	witness_event(s, ev);
+	switch (ev->kind) {
+	case EVENT_INIT:
+		sim_add(s, "init");
+		break;
+	case EVENT_ASSISTANT:
+		see_assistant(s, &ev->u.assistant);
+		break;
+	case EVENT_USER:
+		see_user(s, &ev->u.user);
+		break;
+	case EVENT_TRANSITION:
+		see_transition(s, &ev->u.transition);
+		break;
 	case EVENT_RESULT:
-		check_result(s, &ev->u.result);
 		see_result(s, &ev->u.result);
 		break;
-	case EVENT_STREAM:
-		break;
+	default:
+		see_system(s, ev);
 	}
 	return 0;
 }

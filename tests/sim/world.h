@@ -1,4 +1,4 @@
-/* What the simulator's files share: the queue of what will happen, the draws, the lines and the checks. */
+/* What the simulator's files share: the queue of what will happen, the draws, the lines, the ledger and the checks. */
 #ifndef QUERN_TESTS_SIM_WORLD_H
 #define QUERN_TESTS_SIM_WORLD_H
 
@@ -16,8 +16,9 @@ struct sim_event {
 	char *texts[4];
 	size_t ntexts;
 	struct tool_result result;
-	char *call; /* tool events: the id */
-	bool safe;
+	char *call;        /* tool events: the id */
+	bool safe, undead; /* it does not end by being cancelled */
+	bool gone;         /* cancelled in vain: it counts no more */
 };
 
 /* ---- clock.c ---- */
@@ -34,12 +35,22 @@ static inline bool *sim_running(struct sim *s, enum model_kind kind)
 	return kind == MODEL_SUMMARY ? &s->running_background : &s->running_model;
 }
 
-/* ---- random.c ---- */
+/* ---- draw.c: each draw is noted, so that a run can be played again with other ones; zero is the tamest ---- */
 uint64_t sim_draw(struct sim *s, uint64_t below);
-void sim_random_answer(struct sim *s, char *line, size_t max);
+bool sim_one_in(struct sim *s, unsigned n); /* never with zeros */
+size_t sim_pick(struct sim *s, const unsigned *weights, size_t n);
+
+/* ---- random.c, answers.c ---- */
+void sim_draw_world(struct sim *s);
+void sim_random_answer(struct sim *s, const struct model_request *req, char *line, size_t max);
+
+/* ---- window.c ---- */
+int64_t sim_count_tokens(const struct sim *s, const struct model_request *req);
+/* What a server says to a request that does not fit its window. False: it fits. */
+bool sim_too_long(struct sim *s, const struct model_request *req, char *line, size_t max);
 
 /* ---- player.c ---- */
-void sim_play(struct sim *s, enum model_kind call, const char *line);
+void sim_play(struct sim *s, const struct model_request *req, const char *line);
 
 /* ---- tools.c ---- */
 void sim_tool_deps(struct loop_deps *deps);
@@ -47,21 +58,97 @@ void sim_tool_deps(struct loop_deps *deps);
 /* ---- trace.c: what the loop emits, as short lines ---- */
 int sim_emit(void *ctx, struct event *ev, struct error *e);
 void sim_add(struct sim *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void sim_digest(struct sim *s, const void *p, size_t n);
 
-/* ---- checks.c ---- */
+/* ---- checks.c: the invariants, a table ---- */
+enum stage { AT_REQUEST, AT_EVENT, AT_START, AT_WAIT, AT_RESULT, AT_END };
+struct step {
+	enum stage stage;
+	const struct model_request *req; /* AT_REQUEST */
+	const struct event *event;       /* AT_EVENT, AT_RESULT */
+	const struct block *use;         /* AT_START */
+	bool safe;                       /* AT_START */
+	int64_t until;                   /* AT_WAIT */
+};
+void sim_check(struct sim *s, const struct step *step);
 void sim_problem(struct sim *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void check_request(struct sim *s, const struct model_request *req);
-void check_assistant(struct sim *s, const struct event_assistant *a);
-void check_user(struct sim *s, const struct event_user *u);
-void check_transition(struct sim *s);
-void check_tombstone(struct sim *s);
-void check_result(struct sim *s, const struct event_result *r);
-void check_start(struct sim *s, const char *id, bool safe);
-void check_release(struct sim *s);
+
+/* ---- witness.c: what the simulator knows of a run by its own eyes ---- */
+
+/* A block of a request that was sent; a reference. */
+struct sent {
+	enum role role;
+	struct block *block;
+};
+
+struct sent_list {
+	struct sent *v;
+	size_t n, cap;
+};
+
+/* A model call in flight. */
+struct flight {
+	struct usage usage; /* told so far */
+	const struct catalog_row *row;
+	int64_t max_tokens;
+};
+
+struct run_call { /* a call that was started */
+	char *id;
+	bool safe, withdrawn;
+};
+
+struct witness {
+	/* money and limits */
+	struct flight flight[2]; /* foreground, background */
+	int64_t tokens, cost;
+	int turns, bounded_requests, repairs, attempts;
+	bool in_turn; /* a paused turn goes on */
+	int images;   /* replaced by notes */
+	/* guards */
+	enum continue_reason last;
+	int escalations, recoveries, reactives, nudges, pauses, salvages, fallbacks, drains;
+	int failures_in_a_row; /* of compactions */
+	/* lines */
+	unsigned events;
+	int synthetics;
+	char synthetic[256];
+	/* the conversation as it was sent last */
+	struct sent_list last_main;
+	const char *system, *tools;
+	bool edited, switched;
+	/* calls */
+	char *open_calls[256], *answered[256];
+	size_t nopen, nanswered;
+	struct run_call ran[1024];
+	size_t nran, accepted_runs; /* before the latter all belong to answers that stand or were withdrawn */
+	size_t withdrawn_runs;      /* how many there were when the tools were told last */
+	char *forgotten[1024];
+	size_t nforgotten;
+	bool signalled;
+};
+
+void witness_open(struct sim *s);
+void witness_free(struct sim *s);
+void witness_request(struct sim *s, const struct model_request *req); /* after the checks */
+void witness_start(struct sim *s, const struct block *use, bool safe);
+void witness_event(struct sim *s, const struct event *ev); /* after the checks */
+void witness_model(struct sim *s, const struct loop_event *ev);
+void witness_flight_ends(struct sim *s, enum model_kind kind);
+void witness_forget(struct sim *s, const char *id);
+const struct catalog_row *witness_row(const struct sim *s, const char *model);
 
 static inline bool sim_begins(const char *s, const char *prefix)
 {
 	return !strncmp(s, prefix, strlen(prefix));
+}
+
+static inline bool list_has(char *const *list, size_t n, const char *id)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(list[i], id))
+			return true;
+	return false;
 }
 
 #endif

@@ -1,0 +1,298 @@
+/* What must hold of every request. */
+#include "checks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- 1: each call is answered once, first in the message that follows ---- */
+
+static size_t uses_of(const struct message *m, const struct block **out, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n && n < max; i++)
+		if (m->blocks[i]->kind == BLOCK_TOOL_USE)
+			out[n++] = m->blocks[i];
+	return n;
+}
+
+#define MAX_USES 64
+
+static void check_answers(struct sim *s, const struct message *m, const struct message *next)
+{
+	const struct block *uses[MAX_USES];
+	size_t n = uses_of(m, uses, MAX_USES), found = 0;
+
+	for (size_t i = 0; next && i < next->n; i++) {
+		const struct block *b = next->blocks[i];
+		if (b->kind != BLOCK_TOOL_RESULT)
+			continue;
+		if (i != found)
+			sim_problem(s, "the result of '%s' does not stand first", b->id);
+		size_t k = 0;
+		while (k < n && (!uses[k] || strcmp(uses[k]->id, b->id) != 0))
+			k++;
+		if (k == n)
+			sim_problem(s, "a result for '%s', which was not called there", b->id);
+		else
+			uses[k] = NULL;
+		found++;
+	}
+	if (found < n)
+		sim_problem(s, "%zu calls, %zu results", n, found);
+}
+
+#define ID_SLOTS 4096
+
+static uint64_t hash_id(const char *id)
+{
+	uint64_t h = 14695981039346656037u;
+
+	while (*id)
+		h = (h ^ (unsigned char)*id++) * 1099511628211u;
+	return h ? h : 1;
+}
+
+static void check_ids(struct sim *s, const struct history *h)
+{
+	static uint64_t slots[ID_SLOTS];
+	size_t used[ID_SLOTS / 2], n = 0;
+
+	for (size_t i = 0; i < h->n; i++)
+		for (size_t k = 0; k < h->v[i]->n && n < LENGTH(used); k++) {
+			const struct block *b = h->v[i]->blocks[k];
+			if (b->kind != BLOCK_TOOL_USE)
+				continue;
+			uint64_t id = hash_id(b->id);
+			size_t at = id % ID_SLOTS;
+			while (slots[at] && slots[at] != id)
+				at = (at + 1) % ID_SLOTS;
+			if (slots[at])
+				sim_problem(s, "the id '%s' is used twice", b->id);
+			else
+				used[n++] = at;
+			slots[at] = id;
+		}
+	while (n)
+		slots[used[--n]] = 0;
+}
+
+void check_pairing(struct sim *s, const struct step *step)
+{
+	const struct history *h = step->req->messages;
+
+	for (size_t i = 0; i < h->n; i++) {
+		if (h->v[i]->role == ROLE_ASSISTANT)
+			check_answers(s, h->v[i], i + 1 < h->n ? h->v[i + 1] : NULL);
+		else if (i == 0)
+			check_answers(s, &(struct message){ 0 }, h->v[0]);
+	}
+	check_ids(s, h);
+}
+
+/* ---- 11 ---- */
+
+void check_roles(struct sim *s, const struct step *step)
+{
+	const struct history *h = step->req->messages;
+	bool paused = step->req->kind == MODEL_MAIN && s->w->in_turn;
+
+	for (size_t i = 0; i < h->n; i++) {
+		const struct message *m = h->v[i];
+		if ((m->role == ROLE_USER) != (i % 2 == 0))
+			sim_problem(s, "message %zu has the wrong role", i);
+		if (m->n == 0)
+			sim_problem(s, "message %zu is empty", i);
+		for (size_t k = 0; k < m->n; k++) {
+			const struct block *b = m->blocks[k];
+			if (block_is_blank(b))
+				sim_problem(s, "message %zu holds blank text", i);
+			if (b->kind == BLOCK_THINKING && (!b->text || !*b->text) && strstr(b->json, "\"partial\""))
+				sim_problem(s, "message %zu holds unsigned thinking of a cut answer", i);
+		}
+	}
+	if (h->n == 0)
+		sim_problem(s, "there is no message");
+	else if (h->v[h->n - 1]->role != ROLE_USER && !paused)
+		sim_problem(s, "the last message is not the user's");
+}
+
+/* ---- 3: the bound ---- */
+
+/*
+ * A model call takes at most 1 + max_retries attempts, one more for a dead connection, and one for each repair; repairs
+ * come once a kind in a run, or once an image.
+ *
+ * Of main calls there is one for each turn, and one more for each Continue that begins no turn: in each turn at most 5
+ * pauses, each of which, like the turn itself, may meet one drain before and one behind one reactive compaction; in all
+ * one raise and one switch for each further model, and again one raise behind a switch.
+ *
+ * Before each main call at most one compaction of four requests (three times it may be too long itself), one more for a
+ * reactive one, and one count; behind each turn at most one summary.
+ */
+static int64_t requests_bound(const struct sim *s)
+{
+	const struct loop_config *c = &s->cfg;
+	int64_t attempts = c->retry.max_retries + 2;
+	int64_t switches = (int64_t)c->nfallbacks;
+	int64_t main_calls = c->max_turns * (1 + 5) * (1 + 3) + 2 * switches + 1;
+	int64_t compactions = 2 * main_calls * 4;
+
+	return (main_calls + compactions + switches) * attempts + s->w->repairs + s->w->images + main_calls +
+	       c->max_turns;
+}
+
+/* Kinds of repairs that are made once each, see loop/recover.c; an output cap is clamped by two of them. */
+#define MAX_REPAIRS 8
+
+void check_bound(struct sim *s, const struct step *step)
+{
+	int64_t per_call = s->cfg.retry.max_retries + 2 + s->w->repairs + s->w->images;
+
+	if (s->requests > requests_bound(s))
+		sim_problem(s, "request %d, at most %lld follow from the limits", s->requests,
+		            (long long)requests_bound(s));
+	if (step->req->kind == MODEL_MAIN && s->w->attempts >= per_call)
+		sim_problem(s, "attempt %d of a call that may take %lld", s->w->attempts + 1, (long long)per_call);
+	if (s->w->repairs > MAX_REPAIRS * (1 + (int)s->cfg.nfallbacks))
+		sim_problem(s, "%d repairs of requests", s->w->repairs);
+}
+
+/* ---- 9: what was sent stays as it was ---- */
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_block(const struct block *a, const struct block *b)
+{
+	return a == b || (a->json_len == b->json_len && !memcmp(a->json, b->json, a->json_len));
+}
+
+void check_prefix(struct sim *s, const struct step *step)
+{
+	const struct witness *w = s->w;
+	const struct history *h = step->req->messages;
+	size_t at = 0;
+
+	if (step->req->kind != MODEL_MAIN || w->edited || !w->last_main.n)
+		return;
+	if (!same_text(step->req->system, w->system) || !same_text(step->req->tools_json, w->tools))
+		sim_problem(s, "the system text or the tools are not what they were");
+	for (size_t i = 0; i < h->n && at < w->last_main.n; i++)
+		for (size_t k = 0; k < h->v[i]->n && at < w->last_main.n; k++, at++) {
+			const struct sent *was = &w->last_main.v[at];
+			if (was->role != h->v[i]->role || !same_block(was->block, h->v[i]->blocks[k])) {
+				sim_problem(s, "block %zu is not what it was, and no event says so", at);
+				return;
+			}
+		}
+	if (at < w->last_main.n)
+		sim_problem(s, "%zu blocks were sent, %zu are left, and no event says so", w->last_main.n, at);
+}
+
+/* ---- 10: the gate ---- */
+
+static bool spent(const struct sim *s, int percent)
+{
+	const struct loop_config *c = &s->cfg;
+
+	return (c->token_budget && s->w->tokens >= c->token_budget / 100 * percent + c->token_budget % 100) ||
+	       (c->max_cost_nano_usd &&
+	        s->w->cost >= c->max_cost_nano_usd / 100 * percent + c->max_cost_nano_usd % 100) ||
+	       (c->max_requests && s->requests - s->counts > c->max_requests);
+}
+
+void check_gate(struct sim *s, const struct step *step)
+{
+	const struct loop_config *c = &s->cfg;
+	const struct witness *w = s->w;
+
+	if (w->signalled)
+		sim_problem(s, "a request after a signal");
+	if (s->clock >= c->deadline)
+		sim_problem(s, "a request after the deadline");
+	if (c->token_budget && w->tokens >= c->token_budget)
+		sim_problem(s, "a request after %lld tokens of %lld", (long long)w->tokens, (long long)c->token_budget);
+	if (c->max_cost_nano_usd && w->cost >= c->max_cost_nano_usd)
+		sim_problem(s, "a request after %lld nano-USD of %lld", (long long)w->cost,
+		            (long long)c->max_cost_nano_usd);
+	if (c->max_requests && s->requests - s->counts > c->max_requests)
+		sim_problem(s, "request %d of %lld", s->requests - s->counts, (long long)c->max_requests);
+	if (step->req->kind == MODEL_MAIN && !w->in_turn && w->turns >= c->max_turns)
+		sim_problem(s, "a request after %d turns of %lld", w->turns, (long long)c->max_turns);
+	if (step->req->kind == MODEL_SUMMARY && spent(s, 90))
+		sim_problem(s, "a background call when a budget is nearly spent");
+}
+
+/* ---- further promises ---- */
+
+void check_alone(struct sim *s, const struct step *step)
+{
+	if (*sim_running(s, step->req->kind))
+		sim_problem(s, "two model calls at once");
+	if (s->ended)
+		sim_problem(s, "a request after the result");
+	if (s->running_safe || s->running_unsafe)
+		sim_problem(s, "a request while tools run");
+}
+
+static bool is_thinking(const struct block *b)
+{
+	return b->kind == BLOCK_THINKING || b->kind == BLOCK_REDACTED_THINKING;
+}
+
+/* Thinking of one model is nothing to another one; bound thinking does not outlive an edit of what stands before it. */
+void check_thinking(struct sim *s, const struct step *step)
+{
+	const struct history *h = step->req->messages;
+	bool bound = witness_row(s, step->req->model)->flags & CAT_THINKING_BOUND;
+
+	if (step->req->kind != MODEL_MAIN || !(s->w->switched || (bound && s->w->edited && !s->w->images)))
+		return;
+	for (size_t i = 0; i < h->n; i++)
+		for (size_t k = 0; k < h->v[i]->n; k++)
+			if (is_thinking(h->v[i]->blocks[k])) {
+				sim_problem(s, "thinking is kept %s",
+				            s->w->switched ? "for another model" : "behind an edit");
+				return;
+			}
+}
+
+static bool still_sent(const struct history *h, const struct block *b)
+{
+	for (size_t i = 0; i < h->n; i++)
+		for (size_t k = 0; k < h->v[i]->n; k++)
+			if (h->v[i]->blocks[k] == b)
+				return true;
+	return false;
+}
+
+/* A result that is not sent any more is told to the tools, and none that is. */
+void check_forgotten(struct sim *s, const struct step *step)
+{
+	const struct witness *w = s->w;
+
+	if (step->req->kind != MODEL_MAIN || (!w->edited && !w->nforgotten) || w->images)
+		return;
+	for (size_t i = 0; i < w->last_main.n; i++) {
+		const struct block *b = w->last_main.v[i].block;
+		if (b->kind != BLOCK_TOOL_RESULT)
+			continue;
+		bool told = list_has(w->forgotten, w->nforgotten, b->id);
+		bool sent = still_sent(step->req->messages, b);
+		if (told && sent)
+			sim_problem(s, "the result of '%s' is forgotten and sent", b->id);
+		if (!told && !sent)
+			sim_problem(s, "the result of '%s' is gone and the tools are not told", b->id);
+	}
+}
+
+void check_tools_sent(struct sim *s, const struct step *step)
+{
+	if (step->req->kind != MODEL_COMPACT)
+		return;
+	if (!same_text(step->req->tools_json, s->cfg.tools_json) || !same_text(step->req->system, s->cfg.system))
+		sim_problem(s, "a compaction with another system text or other tools");
+}

@@ -1,0 +1,283 @@
+/* What the simulator knows of a run by its own eyes: what was sent, told, run and paid. The checks compare it with what
+ * the loop does. */
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+void witness_open(struct sim *s)
+{
+	s->w = calloc(1, sizeof *s->w);
+	s->digest = 14695981039346656037u;
+}
+
+static void forget_all(char **list, size_t *n)
+{
+	while (*n)
+		free(list[--*n]);
+}
+
+static void sent_clear(struct sent_list *l)
+{
+	while (l->n)
+		block_unref(l->v[--l->n].block);
+}
+
+void witness_free(struct sim *s)
+{
+	struct witness *w = s->w;
+
+	if (!w)
+		return;
+	forget_all(w->open_calls, &w->nopen);
+	forget_all(w->answered, &w->nanswered);
+	forget_all(w->forgotten, &w->nforgotten);
+	while (w->nran)
+		free(w->ran[--w->nran].id);
+	sent_clear(&w->last_main);
+	free(w->last_main.v);
+	free(w);
+	s->w = NULL;
+}
+
+const struct catalog_row *witness_row(const struct sim *s, const char *model)
+{
+	if (!strcmp(model, s->cfg.model))
+		return s->cfg.row;
+	for (size_t i = 0; i < s->cfg.nfallbacks; i++)
+		if (!strcmp(model, s->cfg.fallbacks[i].name))
+			return s->cfg.fallbacks[i].row;
+	return catalog_or_default(model);
+}
+
+/* ---- requests and what they cost ---- */
+
+static void keep_sent(struct sim *s, const struct history *h)
+{
+	struct sent_list *l = &s->w->last_main;
+	size_t at = 0;
+
+	for (size_t i = 0; i < h->n; i++) {
+		const struct message *m = h->v[i];
+		for (size_t k = 0; k < m->n; k++, at++) {
+			if (at < l->n && l->v[at].block == m->blocks[k] && l->v[at].role == m->role)
+				continue;
+			while (l->n > at)
+				block_unref(l->v[--l->n].block);
+			if (l->n == l->cap) {
+				l->cap = l->cap ? 2 * l->cap : 64;
+				l->v = realloc(l->v, l->cap * sizeof *l->v);
+			}
+			l->v[l->n++] = (struct sent){ m->role, block_ref(m->blocks[k]) };
+			sim_digest(s, m->blocks[k]->json, m->blocks[k]->json_len);
+		}
+	}
+	while (l->n > at)
+		block_unref(l->v[--l->n].block);
+}
+
+void witness_request(struct sim *s, const struct model_request *req)
+{
+	struct witness *w = s->w;
+	struct flight *f = &w->flight[req->kind == MODEL_SUMMARY];
+
+	*f = (struct flight){ .usage = USAGE_UNKNOWN,
+		              .row = witness_row(s, req->model),
+		              .max_tokens = req->max_tokens };
+	sim_digest(s, &req->kind, sizeof req->kind);
+	sim_digest(s, &req->max_tokens, sizeof req->max_tokens);
+	sim_digest(s, &req->without, sizeof req->without);
+	if (req->kind != MODEL_MAIN)
+		return;
+	w->attempts++;
+	keep_sent(s, req->messages);
+	w->system = req->system;
+	w->tools = req->tools_json;
+	w->edited = w->switched = false;
+	forget_all(w->forgotten, &w->nforgotten);
+}
+
+/* What an attempt is known to have cost, once it has ended in whichever way. */
+void witness_flight_ends(struct sim *s, enum model_kind kind)
+{
+	struct witness *w = s->w;
+	struct flight *f = &w->flight[kind == MODEL_SUMMARY];
+	int64_t cost;
+
+	if (f->usage.input >= 0 || f->usage.output >= 0) {
+		int64_t tokens = usage_total(&f->usage);
+		w->tokens = w->tokens > INT64_MAX - tokens ? INT64_MAX : w->tokens + tokens;
+		cost = catalog_cost(f->row, &f->usage);
+		if (cost > 0)
+			w->cost = w->cost > INT64_MAX - cost ? INT64_MAX : w->cost + cost;
+	}
+	f->usage = (struct usage)USAGE_UNKNOWN;
+}
+
+void witness_model(struct sim *s, const struct loop_event *ev)
+{
+	struct flight *f = &s->w->flight[ev->call == MODEL_SUMMARY];
+
+	switch (ev->model.kind) {
+	case MODEL_EV_MESSAGE_START:
+		f->usage = ev->model.usage;
+		break;
+	case MODEL_EV_STOP:
+		f->usage = ev->model.end.usage;
+		break;
+	case MODEL_EV_END:
+		f->usage = ev->model.end.usage;
+		if (ev->call == MODEL_COUNT) /* it costs nothing */
+			f->usage = (struct usage)USAGE_UNKNOWN;
+		witness_flight_ends(s, ev->call);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- calls ---- */
+
+static void remember(char **list, size_t *n, size_t max, const char *id)
+{
+	if (*n < max)
+		list[(*n)++] = strdup(id);
+}
+
+void witness_start(struct sim *s, const struct block *use, bool safe)
+{
+	struct witness *w = s->w;
+	size_t n = strlen(s->starts);
+
+	if (w->nran < LENGTH(w->ran))
+		w->ran[w->nran++] = (struct run_call){ .id = strdup(use->id), .safe = safe };
+	snprintf(s->starts + n, sizeof s->starts - n, "%s%s%s", n ? " " : "", use->id, s->running_model ? "*" : "");
+}
+
+void witness_forget(struct sim *s, const char *id)
+{
+	struct witness *w = s->w;
+
+	if (list_has(w->forgotten, w->nforgotten, id))
+		sim_problem(s, "the result of '%s' is forgotten twice", id);
+	remember(w->forgotten, &w->nforgotten, LENGTH(w->forgotten), id);
+}
+
+static void calls_settled(struct witness *w)
+{
+	w->accepted_runs = w->nran;
+	forget_all(w->open_calls, &w->nopen);
+	forget_all(w->answered, &w->nanswered);
+}
+
+/* ---- events ---- */
+
+/* Which of the counters that bound recoveries begin again. */
+static void count_transition(struct witness *w, enum continue_reason to)
+{
+	bool new_turn = continue_row(to)->new_turn;
+
+	if (to == CONT_NEXT_TURN)
+		w->recoveries = w->reactives = w->nudges = 0;
+	if (to == CONT_STOP_HOOK_BLOCKING)
+		w->recoveries = 0;
+	if (new_turn)
+		w->pauses = 0;
+	if (to != CONT_SALVAGED_STREAM && to != CONT_MODEL_FALLBACK && to != CONT_COLLAPSE_DRAIN &&
+	    to != CONT_REACTIVE_COMPACT)
+		w->salvages = 0;
+	w->escalations += to == CONT_MAX_OUTPUT_ESCALATE;
+	w->recoveries += to == CONT_MAX_OUTPUT_RECOVERY;
+	w->reactives += to == CONT_REACTIVE_COMPACT;
+	w->nudges += to == CONT_EMPTY_NUDGE;
+	w->pauses += to == CONT_PAUSE_TURN;
+	w->salvages += to == CONT_SALVAGED_STREAM;
+	w->fallbacks += to == CONT_MODEL_FALLBACK;
+	if ((new_turn || to == CONT_PAUSE_TURN) && !w->in_turn)
+		w->turns++;
+	if (new_turn || to == CONT_PAUSE_TURN)
+		w->in_turn = to == CONT_PAUSE_TURN;
+	w->attempts = 0;
+	w->last = to;
+}
+
+static enum continue_reason continue_named(const char *name)
+{
+	for (int r = CONT_NONE + 1; r < CONT_COUNT; r++)
+		if (!strcmp(continue_row((enum continue_reason)r)->name, name))
+			return (enum continue_reason)r;
+	return CONT_NONE;
+}
+
+static void see_transition(struct sim *s, const struct event_transition *t)
+{
+	enum continue_reason to = continue_named(t->reason);
+
+	if (s->cover)
+		s->cover->pairs[s->w->last][to]++;
+	count_transition(s->w, to);
+	calls_settled(s->w);
+}
+
+static void see_tombstone(struct witness *w)
+{
+	for (size_t i = w->accepted_runs; i < w->nran; i++)
+		w->ran[i].withdrawn = true;
+	calls_settled(w);
+}
+
+static void see_notice(struct witness *w, const struct event_notice *n)
+{
+	if (!strcmp(n->code, "image_removed")) {
+		w->images++;
+		w->edited = true;
+	}
+	w->repairs += !strcmp(n->code, "request_repaired");
+}
+
+static void see_status(struct witness *w, const struct event_status *st)
+{
+	if (!st->compact_result)
+		return;
+	w->failures_in_a_row = strcmp(st->compact_result, "success") ? w->failures_in_a_row + 1 : 0;
+}
+
+void witness_event(struct sim *s, const struct event *ev)
+{
+	struct witness *w = s->w;
+	const struct block *b = ev->kind == EVENT_ASSISTANT ? ev->u.assistant.block
+	                        : ev->kind == EVENT_USER    ? ev->u.user.block
+	                                                    : NULL;
+
+	w->events++;
+	if (ev->kind == EVENT_ASSISTANT && ev->u.assistant.error) {
+		w->synthetics++;
+		snprintf(w->synthetic, sizeof w->synthetic, "%s", ev->u.assistant.text);
+	}
+	if (b && b->kind == BLOCK_TOOL_USE)
+		remember(w->open_calls, &w->nopen, LENGTH(w->open_calls), b->id);
+	if (b && b->kind == BLOCK_TOOL_RESULT)
+		remember(w->answered, &w->nanswered, LENGTH(w->answered), b->id);
+	if (ev->kind == EVENT_TRANSITION)
+		see_transition(s, &ev->u.transition);
+	if (ev->kind == EVENT_TOMBSTONE)
+		see_tombstone(w);
+	if (ev->kind == EVENT_NOTICE)
+		see_notice(w, &ev->u.notice);
+	if (ev->kind == EVENT_STATUS)
+		see_status(w, &ev->u.status);
+	if (ev->kind == EVENT_CONTEXT && strcmp(ev->u.context.step, "result_budget") != 0)
+		w->edited = true;
+	if (ev->kind == EVENT_COMPACT_BOUNDARY)
+		w->edited = true;
+	if (ev->kind == EVENT_MODEL_SWITCH) {
+		w->edited = w->switched = true;
+		w->salvages = 0; /* of another model */
+	}
+	if (ev->kind == EVENT_RESULT) {
+		s->results++;
+		s->ended = true;
+		if (s->cover)
+			s->cover->pairs[w->last][CONT_COUNT + (int)ev->u.result.reason]++;
+	}
+}
