@@ -44,7 +44,7 @@ setup() {
 	export HOME=$T/home TMPDIR=$T/tmp XDG_STATE_HOME=$T/state
 	export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99
 	cd "$T/work" || return 1
-	SERVER_PID='' PORT='' BASE='' NO_CHECK='' LIMIT=40
+	SERVER_PID='' PORT='' BASE='' NO_CHECK='' LIMIT=40 RUNS=0
 	extra_setup
 }
 
@@ -55,6 +55,8 @@ teardown() {
 	stop_server
 	# A request that is wrong fails the test whatever the test itself looked at.
 	[ ! -s "$T/log/violations" ] || { cat "$T/log/violations"; return 1; }
+	# So does one that does not go on from the one before, in a run whose events were not looked at by q_in.
+	unexplained ''
 	# The tools' private directory is gone; nothing but the run directory outlives a run.
 	[ -z "$(ls -A "$T/tmp")" ] || { echo "left in TMPDIR:"; ls -lA "$T/tmp"; return 1; }
 }
@@ -67,7 +69,7 @@ serve() {
 	shift
 	printf '%s' "$script" >"$T/script.json"
 	# shellcheck disable=SC2086 # one word or none
-	exec {SERVER_FD}< <(exec "$PY" "$LIB/server.py" --log "$T/log" $NO_CHECK "$@" "$T/script.json" 3>&- 2>"$T/server.err")
+	exec {SERVER_FD}< <(exec env PYTHONPYCACHEPREFIX="$BATS_RUN_TMPDIR/pyc" "$PY" "$LIB/server.py" --log "$T/log" $NO_CHECK "$@" "$T/script.json" 3>&- 2>"$T/server.err")
 	SERVER_PID=$!
 	read -r -t 20 _ PORT <&"$SERVER_FD" || { cat "$T/server.err"; return 1; }
 	BASE=http://127.0.0.1:$PORT
@@ -108,11 +110,16 @@ q() { q_in /dev/null "$@"; }
 q_in() {
 	local in=$1
 	shift
-	rc=0
+	rc=0 RUNS=$((RUNS + 1))
+	printf 'q%d' "$RUNS" >"$T/log/run"
 	timeout -k 5 "$LIMIT" "$QUERN" ${BASE:+--base-url "$BASE"} "$@" \
 		<"$in" >"$T/out" 2>"$T/err" 3>&- || rc=$?
-	no_sanitizer_report
+	: >"$T/log/run"
+	no_sanitizer_report && unexplained "q$RUNS" "$T/out"
 }
+
+# unexplained RUN [EVENTS]: no request of the run breaks off from the one before without an event that says why
+unexplained() { [ ! -s "$T/log/breaks" ] || "$PY" "$LIB/breaks.py" "$T/log/breaks" "$@"; }
 
 no_sanitizer_report() {
 	! grep -E -q 'AddressSanitizer|LeakSanitizer|runtime error:' "$T/err" || { cat "$T/err"; return 1; }
