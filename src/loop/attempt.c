@@ -132,19 +132,19 @@ static bool attempt_wait(struct loop *l, const struct call *c, struct attempt *a
 			return false;
 		}
 		int64_t now = d->now(d->ctx);
+		if (full && ev.kind != LOOP_EV_MODEL)
+			watchdog_shift(&dog, now - looked); /* we were not reading: that is no silence of the server */
 		if (ev.kind == LOOP_EV_MODEL) {
 			if (ev.model.kind == MODEL_EV_ALIVE)
 				watchdog_saw(&dog, ev.model.phase, now);
 			else
 				watchdog_saw(&dog, PHASE_CONTENT, now);
 			take_model_event(l, at, &ev.model);
-		} else if (full) {
-			watchdog_shift(&dog, now - looked); /* we were not reading: that is no silence of the server */
 		} else if (ev.kind == LOOP_EV_TOOL) {
 			calls_take(l, &ev);
 		} else if (ev.kind == LOOP_EV_NONE && may_start) {
 			calls_start(l);
-		} else if (ev.kind == LOOP_EV_NONE) {
+		} else if (ev.kind == LOOP_EV_NONE && !full) {
 			enum model_timeout t = watchdog_due(&dog, now);
 			if (t)
 				end_by_timeout(l, c, at, t);

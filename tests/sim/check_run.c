@@ -176,7 +176,7 @@ void check_side_effects(struct sim *s, const struct step *step)
 			named |= strstr(r->side_effects[k], w->ran[i].id) != NULL;
 		if (!named)
 			sim_problem(s, "'%s' was run and withdrawn, and nobody is told", w->ran[i].id);
-		if (r->reason != TERM_REFUSAL)
+		if (!w->declined)
 			sim_problem(s, "'%s' was run and withdrawn, and the run ends %s", w->ran[i].id,
 			            terminal_row(r->reason)->name);
 	}
@@ -186,8 +186,8 @@ void check_side_effects(struct sim *s, const struct step *step)
 
 void check_no_life(struct sim *s, const struct step *step)
 {
-	if (step->stage == AT_END && s->out.broken)
-		return; /* nobody could be waited for: they are ended with the process */
+	if ((step->stage == AT_END && s->out.broken) || (s->supervisor_lost_at && s->clock >= s->supervisor_lost_at))
+		return; /* nobody could be waited for: they are ended with the process, or were with the supervisor */
 	if (s->running_safe || s->running_unsafe)
 		sim_problem(s, "tools run at the end");
 	if (s->running_model)

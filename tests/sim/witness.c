@@ -90,6 +90,7 @@ void witness_request(struct sim *s, const struct model_request *req)
 	if (req->kind != MODEL_MAIN)
 		return;
 	w->attempts++;
+	w->declined = false;
 	keep_sent(s, req->messages);
 	w->system = req->system;
 	w->tools = req->tools_json;
@@ -124,6 +125,8 @@ void witness_model(struct sim *s, const struct loop_event *ev)
 		break;
 	case MODEL_EV_STOP:
 		f->usage = ev->model.end.usage;
+		if (ev->call == MODEL_MAIN)
+			s->w->declined = !strcmp(ev->model.end.stop_reason, "refusal");
 		break;
 	case MODEL_EV_END:
 		f->usage = ev->model.end.usage;

@@ -126,6 +126,7 @@ struct witness {
 	char *forgotten[1024];
 	size_t nforgotten;
 	bool signalled;
+	bool declined; /* a refusal was seen in the answer that came last */
 };
 
 void witness_open(struct sim *s);

@@ -384,6 +384,38 @@ static void stdout_gone_ends_the_run(void **state)
 	sim_release(&s);
 }
 
+/* Nothing starts then, but what ran before comes to its end, once. */
+static void calls_end_while_the_output_is_full(void **state)
+{
+	static const char *const script[] = { "use UnsafeA t1 {\"ms\":200} | text x | after 900 | text y", "text done",
+		                              NULL };
+	static struct sim s;
+
+	(void)state;
+	sim_init(&s, script);
+	s.full_from = 1100;
+	s.full_until = 1500;
+	sim_run(&s, "do it");
+	assert_string_equal(s.problem, "");
+	assert_non_null(sim_line(&s, "result t1 ok"));
+	sim_release(&s);
+}
+
+/* A call that cannot be started, as nobody is there to start it: nothing would end a wait for it. */
+static void a_lost_supervisor_ends_the_run(void **state)
+{
+	static const char *const script[] = { "text x | use UnsafeA t1", NULL };
+	static struct sim s;
+
+	(void)state;
+	sim_init(&s, script);
+	s.supervisor_lost_at = 1;
+	sim_run(&s, "do it");
+	assert_string_equal(s.problem, "");
+	assert_string_equal(s.trace, "internal_error");
+	sim_release(&s);
+}
+
 static void second_signal_skips_the_grace(void **state)
 {
 	static struct sim s;
@@ -403,7 +435,7 @@ static void second_signal_skips_the_grace(void **state)
 int main(void)
 {
 	enum { NPATHS = sizeof paths / sizeof *paths };
-	struct CMUnitTest tests[2 * NPATHS + 3];
+	struct CMUnitTest tests[2 * NPATHS + 5];
 	size_t n = 0;
 
 	for (size_t i = 0; i < NPATHS; i++) {
@@ -413,6 +445,8 @@ int main(void)
 	}
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(cap_is_raised_for_good);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(stdout_gone_ends_the_run);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(calls_end_while_the_output_is_full);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_lost_supervisor_ends_the_run);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(second_signal_skips_the_grace);
 	return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
 }
