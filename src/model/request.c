@@ -140,18 +140,62 @@ static void raw_member(struct buf *out, const char *key, const char *value, size
 	buf_add(out, value, n);
 }
 
+static bool is_thinking(const struct block *block)
+{
+	return block->kind == BLOCK_THINKING || block->kind == BLOCK_REDACTED_THINKING;
+}
+
+static bool is_sent(const struct model_request *req, const struct block *block)
+{
+	if (is_thinking(block))
+		return !(req->without & WITHOUT_THINKING_BLOCKS);
+	return !block_is_blank(block);
+}
+
+/* Does the answer whose results come last begin with thinking? True if the model waits for no results. */
+static bool open_answer_thinks(const struct model_request *req)
+{
+	const struct history *h = req->messages;
+	const struct message *m = h->n > 1 ? h->v[h->n - 2] : NULL;
+	size_t i = 0;
+
+	if (!m || !h->v[h->n - 1]->n || h->v[h->n - 1]->blocks[0]->kind != BLOCK_TOOL_RESULT)
+		return true;
+	while (i < m->n && !is_sent(req, m->blocks[i]))
+		i++;
+	return i < m->n && is_thinking(m->blocks[i]);
+}
+
+/* Thinking with a budget is refused where an answer that waits for its results does not begin with thinking: another
+ * model's was taken out, an edit took it, or the answer was itself given without. The short cap of a summary may not
+ * leave room for the budget. */
+static bool thinking_fits(const struct model_request *req, const char *setting, size_t n)
+{
+	struct json doc = JSON_INIT;
+	bool fits = true;
+
+	if (!json_parse(&doc, setting, n, JSON_BORROW, NULL) &&
+	    json_eq(&doc, json_get(&doc, json_root(&doc), "type"), "enabled")) {
+		int64_t budget = json_int_or(&doc, json_get(&doc, json_root(&doc), "budget_tokens"), 0);
+		fits = open_answer_thinks(req) && (req->kind != MODEL_COMPACT || budget < req->max_tokens);
+	}
+	json_release(&doc);
+	return fits;
+}
+
 /* An extra member of the same name wins over the job's own key: it was asked for in the API's words. */
 static void write_thinking(struct buf *out, const struct extras *x)
 {
 	size_t n = 0;
 	const char *raw = json_raw(&x->doc, extra(x, "thinking"), &n);
 
-	if (x->req->without & WITHOUT_THINKING || !x->shape->thinking)
+	if (!raw && x->req->thinking_json) {
+		raw = x->req->thinking_json;
+		n = strlen(raw);
+	}
+	if (!raw || x->req->without & WITHOUT_THINKING || !x->shape->thinking || !thinking_fits(x->req, raw, n))
 		return;
-	if (raw)
-		raw_member(out, "thinking", raw, n);
-	else if (x->req->thinking_json)
-		raw_member(out, "thinking", x->req->thinking_json, strlen(x->req->thinking_json));
+	raw_member(out, "thinking", raw, n);
 }
 
 /* The effort goes into the output_config that the extra members may bring for other reasons. */
@@ -244,18 +288,6 @@ static int add_tools(struct request_body *b, const struct model_request *req, si
 	if (marked ? add_marked(b, req->tools_json, body) : add(b, req->tools_json, body))
 		return -1;
 	return ADD_LITERAL(b, "]");
-}
-
-static bool is_thinking(const struct block *block)
-{
-	return block->kind == BLOCK_THINKING || block->kind == BLOCK_REDACTED_THINKING;
-}
-
-static bool is_sent(const struct model_request *req, const struct block *block)
-{
-	if (is_thinking(block))
-		return !(req->without & WITHOUT_THINKING_BLOCKS);
-	return !block_is_blank(block);
 }
 
 /* The block of a message that may carry a mark: the last one sent. Thinking may not. */

@@ -372,6 +372,55 @@ static void test_compact(void **state)
 	history_release(&h);
 }
 
+static bool asks_for_thinking(const struct model_request *req)
+{
+	char *body = body_of(req, 512);
+	bool asks = strstr(body, "\"budget_tokens\"") != NULL;
+
+	free(body);
+	return asks;
+}
+
+/* With a budget the API wants the thinking that led to the calls whose results it gets; where that is gone, the request
+ * does without the setting, until the user speaks again. */
+static void test_budgeted_thinking(void **state)
+{
+	struct history h = HISTORY_INIT, bare = HISTORY_INIT;
+	struct model_request req = request(&h);
+
+	(void)state;
+	req.thinking_json = "{\"type\":\"enabled\",\"budget_tokens\":2000}";
+	USER(&h, T("hi"));
+	assert_true(asks_for_thinking(&req));
+	ASSISTANT(&h, THINK, CALL);
+	USER(&h, RESULT, T("and"));
+	assert_true(asks_for_thinking(&req));
+	req.without = WITHOUT_THINKING_BLOCKS;
+	assert_false(asks_for_thinking(&req));
+	req.without = 0;
+	req.kind = MODEL_COMPACT; /* the cap of a summary may be smaller than the budget */
+	req.max_tokens = 2001;
+	assert_true(asks_for_thinking(&req));
+	req.max_tokens = 2000;
+	assert_false(asks_for_thinking(&req));
+
+	req = request(&bare);
+	req.thinking_json = "{\"type\":\"enabled\",\"budget_tokens\":2000}";
+	USER(&bare, T("hi"));
+	ASSISTANT(&bare, T("so"), CALL);
+	USER(&bare, RESULT);
+	assert_false(asks_for_thinking(&req));
+	req.extra_json = "{\"thinking\":{\"type\":\"adaptive\",\"budget_tokens\":1}}"; /* any other type is the model's
+	                                                                                  business */
+	assert_true(asks_for_thinking(&req));
+	req.extra_json = NULL;
+	ASSISTANT(&bare, T("done"));
+	USER(&bare, T("more"));
+	assert_true(asks_for_thinking(&req));
+	history_release(&h);
+	history_release(&bare);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +434,7 @@ int main(void)
 		cmocka_unit_test(test_count),
 		cmocka_unit_test(test_summary),
 		cmocka_unit_test(test_compact),
+		cmocka_unit_test(test_budgeted_thinking),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
