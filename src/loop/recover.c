@@ -83,6 +83,8 @@ static bool replace_image(struct loop *l, const char *why)
 				l->nomem = true;
 				return false;
 			}
+			h->bytes += b->json_len - m->blocks[k]->json_len;
+			h->weight += b->weight - m->blocks[k]->weight;
 			block_unref(m->blocks[k]);
 			m->blocks[k] = b;
 			loop_notice(l, "image_removed", "the API refused an image (%s); a note stands in its place",

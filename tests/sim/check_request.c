@@ -228,6 +228,29 @@ void check_gate(struct sim *s, const struct step *step)
 
 /* ---- further promises ---- */
 
+/* What an attempt showed is withdrawn before the next one. */
+void check_withdrawn_lines(struct sim *s, const struct step *step)
+{
+	if (step->req->kind == MODEL_MAIN && s->w->pending_lines)
+		sim_problem(s, "%d lines of an attempt that failed are neither accepted nor withdrawn",
+		            s->w->pending_lines);
+}
+
+/* The estimate rests on the history's own sums. */
+void check_sums(struct sim *s, const struct step *step)
+{
+	const struct history *h = step->req->messages;
+	size_t bytes = 0, weight = 0;
+
+	for (size_t i = 0; i < h->n; i++)
+		for (size_t k = 0; k < h->v[i]->n; k++) {
+			bytes += h->v[i]->blocks[k]->json_len;
+			weight += h->v[i]->blocks[k]->weight;
+		}
+	if (bytes != h->bytes || weight != h->weight)
+		sim_problem(s, "the history weighs %zu and says %zu", weight, h->weight);
+}
+
 void check_alone(struct sim *s, const struct step *step)
 {
 	if (*sim_running(s, step->req->kind))

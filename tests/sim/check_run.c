@@ -216,6 +216,38 @@ void check_start_gate(struct sim *s, const struct step *step)
 
 /* ---- further promises ---- */
 
+/* A tombstone names all that was shown. */
+void check_tombstone(struct sim *s, const struct step *step)
+{
+	if (step->event->kind == EVENT_TOMBSTONE && !s->starved &&
+	    (int)step->event->u.tombstone.n != s->w->pending_lines)
+		sim_problem(s, "%d lines were shown, %zu are withdrawn", s->w->pending_lines,
+		            step->event->u.tombstone.n);
+}
+
+/* What the result says was used is what was. */
+void check_account(struct sim *s, const struct step *step)
+{
+	const struct event_result *r = &step->event->u.result;
+	const struct {
+		const char *limit;
+		int64_t used;
+	} seen[] = {
+		{ "token_budget", s->w->tokens },
+		{ "max_cost_usd", s->w->cost },
+		{ "max_requests", s->requests },
+		{ "max_tool_calls", s->tool_runs },
+	};
+
+	for (size_t i = 0; i < r->nlimits && !s->starved; i++)
+		for (size_t k = 0; k < LENGTH(seen); k++)
+			if (!strcmp(r->limits[i].limit, seen[k].limit) && r->limits[i].used != seen[k].used)
+				sim_problem(s, "%s: %lld are told, %lld were used", seen[k].limit,
+				            (long long)r->limits[i].used, (long long)seen[k].used);
+	if (r->num_turns < s->w->turns || r->num_turns > s->w->turns + 1)
+		sim_problem(s, "%d turns are told, %d were seen", r->num_turns, s->w->turns);
+}
+
 void check_end(struct sim *s, const struct step *step)
 {
 	const struct event_result *r = &step->event->u.result;

@@ -37,6 +37,10 @@ static const struct check {
 	{ 0, "thinking", AT_REQUEST, check_thinking },
 	{ 0, "forgotten results", AT_REQUEST, check_forgotten },
 	{ 0, "the cache serves a compaction", AT_REQUEST, check_tools_sent },
+	{ 0, "withdrawn lines", AT_REQUEST, check_withdrawn_lines },
+	{ 0, "the history's sums", AT_REQUEST, check_sums },
+	{ 0, "tombstones", AT_EVENT, check_tombstone },
+	{ 0, "the account", AT_RESULT, check_account },
 	{ 0, "the result's words", AT_RESULT, check_end },
 	{ 0, "the background delays nothing", AT_WAIT, check_background },
 };

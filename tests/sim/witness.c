@@ -220,6 +220,7 @@ static void see_transition(struct sim *s, const struct event_transition *t)
 		s->cover->pairs[s->w->last][to]++;
 	count_transition(s->w, to);
 	calls_settled(s->w);
+	s->w->pending_lines = 0;
 }
 
 static void see_tombstone(struct witness *w)
@@ -227,6 +228,7 @@ static void see_tombstone(struct witness *w)
 	for (size_t i = w->accepted_runs; i < w->nran; i++)
 		w->ran[i].withdrawn = true;
 	calls_settled(w);
+	w->pending_lines = 0;
 }
 
 static void see_notice(struct witness *w, const struct event_notice *n)
@@ -253,6 +255,10 @@ void witness_event(struct sim *s, const struct event *ev)
 	                                                    : NULL;
 
 	w->events++;
+	if (ev->kind == EVENT_ASSISTANT && !ev->u.assistant.error)
+		w->pending_lines = ev->u.assistant.stop_reason ? 0 : w->pending_lines + 1;
+	if (ev->kind == EVENT_USER && w->pending_lines) /* of a call that is withdrawn with its line */
+		w->pending_lines++;
 	if (ev->kind == EVENT_ASSISTANT && ev->u.assistant.error) {
 		w->synthetics++;
 		snprintf(w->synthetic, sizeof w->synthetic, "%s", ev->u.assistant.text);

@@ -111,6 +111,7 @@ struct witness {
 	int failures_in_a_row; /* of compactions */
 	/* lines */
 	unsigned events;
+	int pending_lines; /* shown, and neither accepted nor withdrawn */
 	int synthetics;
 	char synthetic[256];
 	/* the conversation as it was sent last */
