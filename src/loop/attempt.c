@@ -175,6 +175,7 @@ static void keep_or_withdraw(struct loop *l)
 static enum call_result keep_broken(struct loop *l, struct call *c, const struct attempt *at)
 {
 	struct retry_count spent = { .retries = l->cfg->retry.max_retries, .dead_reused = true };
+	const struct request_fault_info none = { FAULT_NONE, -1, -1 };
 	struct retry_decision last;
 
 	if (reply_is_refusal(&l->reply))
@@ -183,7 +184,7 @@ static enum call_result keep_broken(struct loop *l, struct call *c, const struct
 	            at->end.message ? at->end.message : "the stream broke");
 	if (l->state.salvages + 1 >= MAX_SALVAGES) { /* the run ends by it */
 		last = retry_decide(&l->cfg->retry, &spent, &at->end, at->timeout, 0, 0);
-		failure_note(l, c, at, &last, FAULT_NONE, l->state.salvages + 1);
+		failure_note(l, c, at, &last, &none, l->state.salvages + 1);
 	}
 	return CALL_BROKEN;
 }
@@ -202,7 +203,7 @@ static struct model_request make_request(const struct loop *l, const struct call
 		.effort = cfg->effort,
 		.extra_json = cfg->extra_json,
 		.without = l->without | c->without,
-		.turn = l->state.turn_count + (l->state.same_turn ? 0 : 1),
+		.turn = loop_turn(l),
 	};
 	return req;
 }

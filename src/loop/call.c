@@ -15,7 +15,9 @@ int64_t loop_output_cap(const struct loop *l)
 		cap = l->state.max_output_override;
 	if (l->model && row->max_output && row->max_output < cap) /* it was chosen for the first one */
 		cap = row->max_output;
-	return l->cap_clamp && l->cap_clamp < cap ? l->cap_clamp : cap;
+	if (l->cap_clamp && l->cap_clamp < cap)
+		cap = l->cap_clamp;
+	return l->cap_room && l->cap_room < cap ? l->cap_room : cap;
 }
 
 /* Backoff. False: the run must end. */
@@ -59,12 +61,12 @@ static bool try_again(struct loop *l, struct call *c, const struct attempt *at, 
 
 	if (c->kind != MODEL_COUNT && loop_repair_request(l, c, &at->end))
 		return true;
-	enum request_fault fault = retry_request_fault(&at->end).fault;
+	struct request_fault_info info = retry_request_fault(&at->end);
 	int64_t remaining = l->cfg->deadline == CLOCK_NEVER ? INT64_MAX : l->cfg->deadline - d->now(d->ctx);
 	struct retry_decision dec = retry_decide(&l->cfg->retry, count, &at->end, at->timeout, d->random01(d->ctx),
 	                                         remaining);
-	if (c->kind == MODEL_COUNT || is_for_recovery(fault) || dec.verdict == RETRY_GIVE_UP) {
-		failure_note(l, c, at, &dec, fault, attempts);
+	if (c->kind == MODEL_COUNT || is_for_recovery(info.fault) || dec.verdict == RETRY_GIVE_UP) {
+		failure_note(l, c, at, &dec, &info, attempts);
 		*given_up = true;
 		return false;
 	}

@@ -22,7 +22,7 @@ void attempt_withdraw(struct loop *l);
 /* ---- failure.c ---- */
 /* Why the call failed for good, into c->failure. */
 void failure_note(struct loop *l, struct call *c, const struct attempt *at, const struct retry_decision *d,
-                  enum request_fault fault, int64_t attempts);
+                  const struct request_fault_info *info, int64_t attempts);
 /* Tells of the attempt that follows. */
 void failure_tell_retry(struct loop *l, const struct attempt *at, const struct retry_decision *d, int attempt);
 

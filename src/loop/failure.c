@@ -46,13 +46,15 @@ static char *failure_text(const struct model_end *end, const struct retry_decisi
 }
 
 void failure_note(struct loop *l, struct call *c, const struct attempt *at, const struct retry_decision *d,
-                  enum request_fault fault, int64_t attempts)
+                  const struct request_fault_info *info, int64_t attempts)
 {
 	struct call_failure *f = c->failure;
 
 	free(f->text);
 	f->failure = at->end.failure;
-	f->fault = fault;
+	f->fault = info->fault;
+	f->tokens = info->tokens;
+	f->limit = info->limit;
 	f->text = failure_text(&at->end, d, attempts);
 	f->category = retry_category(&at->end, at->timeout);
 	f->http_status = at->end.http_status;

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
-
 #define MAX_OVERLOADS 3
 
 static const char triggered_text[] = "Model fallback triggered";
@@ -57,18 +55,6 @@ void fallback_answer_calls(struct loop *l)
 	}
 }
 
-/* Thinking of a kind that the API wants back as long as the calls go on which it led to. */
-static bool thinking_is_budgeted(const struct loop_config *cfg)
-{
-	struct json doc = JSON_INIT;
-	const char *text = cfg->thinking_json;
-	bool budgeted = text && !json_parse(&doc, text, strlen(text), JSON_BORROW, NULL) &&
-	                json_eq(&doc, json_get(&doc, json_root(&doc), "type"), "enabled");
-
-	json_release(&doc);
-	return budgeted;
-}
-
 static bool in_tool_loop(const struct history *h)
 {
 	const struct message *last = h->n ? h->v[h->n - 1] : NULL;
@@ -86,16 +72,8 @@ static void strip_thinking(struct loop *l)
 
 	if (stripped < 0)
 		l->nomem = true;
-	if (stripped > 0 && thinking_is_budgeted(l->cfg) && in_tool_loop(l->state.messages))
+	if (stripped > 0 && loop_thinking_budgeted(l) && in_tool_loop(l->state.messages))
 		l->without_once |= WITHOUT_THINKING;
-}
-
-/* Its tokens are other ones: what the first model's usage told says little. */
-static void use_model(struct loop *l, size_t index)
-{
-	l->model = index;
-	l->estimate.anchor_tokens = -1;
-	l->estimate.bytes_per_token = loop_row(l)->flags & CAT_DENSE_TOKENS ? 3 : 4;
 }
 
 struct verdict loop_fall_back(struct loop *l, const struct verdict *v)
@@ -106,8 +84,9 @@ struct verdict loop_fall_back(struct loop *l, const struct verdict *v)
 	l->falls_back = false;
 	l->overloads = 0;
 	l->without &= OF_THE_SERVER;
-	l->cap_clamp = 0;
-	use_model(l, l->model + 1);
+	l->cap_clamp = l->cap_room = 0;
+	l->estimate.anchor_tokens = -1; /* its tokens are other ones: what the first model's usage told says little */
+	loop_use_model(l, l->model + 1);
 	ev.u.model_switch.to = loop_model(l);
 	loop_emit(l, &ev);
 	strip_thinking(l);

@@ -13,7 +13,7 @@ static void advance(struct loop *l, const struct verdict *v)
 		.reason = continue_row(v->cont)->name,
 		.turn = v->next.turn_count,
 		.from = from ? from->name : NULL,
-		.tokens = estimate_tokens(&l->estimate, v->next.messages, 0),
+		.tokens = loop_tokens(l),
 	};
 	l->state = v->next;
 	l->state.transition = v->cont;
@@ -33,11 +33,24 @@ static struct verdict salvage(struct loop *l)
 	return v;
 }
 
-/* One iteration: call the model, then run tools, recover or decide. */
+/* Why the run stops instead of sending a request. A nudge is a wish: a limit met on its way does not undo the answer
+ * that was given. */
+static struct verdict stop(struct loop *l, enum terminal_reason why)
+{
+	if (l->state.transition != CONT_EMPTY_NUDGE || (why != TERM_MAX_TURNS && why != TERM_BUDGET_EXHAUSTED))
+		return verdict_term(why);
+	while (l->nerrors)
+		free(l->errors[--l->nerrors]);
+	return verdict_term(TERM_COMPLETED);
+}
+
+/* One iteration: prepare the context, call the model, then run tools, recover or decide. */
 static struct verdict step(struct loop *l)
 {
 	enum terminal_reason stopped = TERM_NONE;
 
+	if (!loop_prepare(l, &stopped))
+		return stop(l, stopped);
 	switch (loop_call_model(l, &stopped)) {
 	case CALL_ACCEPTED:
 		call_failure_release(&l->failure); /* what was recovered is not to be shown */
@@ -50,14 +63,7 @@ static struct verdict step(struct loop *l)
 	case CALL_STOPPED:
 		break;
 	}
-	/* a nudge is a wish: a limit met on its way does not undo the answer that was given */
-	if (l->state.transition == CONT_EMPTY_NUDGE &&
-	    (stopped == TERM_MAX_TURNS || stopped == TERM_BUDGET_EXHAUSTED)) {
-		while (l->nerrors)
-			free(l->errors[--l->nerrors]);
-		return verdict_term(TERM_COMPLETED);
-	}
-	return verdict_term(stopped);
+	return stop(l, stopped);
 }
 
 static void release(struct loop *l)
@@ -78,6 +84,8 @@ static void release(struct loop *l)
 	free(l->errors);
 	call_failure_release(&l->failure);
 	free(l->account.models);
+	free(l->compact_error);
+	context_free(l->context);
 	free(l->result);
 	free(l->stop_reason);
 }
@@ -89,16 +97,28 @@ void loop_run(const struct loop_config *cfg, const struct loop_deps *deps, struc
 		.cfg = cfg,
 		.deps = deps,
 		.state = { .messages = history },
-		.estimate = { .anchor_tokens = -1, .bytes_per_token = cfg->row->flags & CAT_DENSE_TOKENS ? 3 : 4 },
+		.estimate = { .anchor_tokens = -1 },
+		.fixed_bytes = (cfg->system ? strlen(cfg->system) : 0) +
+		               (cfg->tools_json ? strlen(cfg->tools_json) : 0),
 		.failure = { .retry_after_ms = -1 },
 	};
+	const struct context_config context = { .microcompact_keep = cfg->context.microcompact_keep,
+		                                .may_clear = deps->tool_may_clear,
+		                                .forget = deps->tool_forget,
+		                                .ctx = deps->ctx };
+	struct error e = ERROR_INIT;
 	struct event init = { .kind = EVENT_INIT };
 
 	executor_init(&l.executor, cfg->tool_concurrency);
 	init.u.init = cfg->init;
 	loop_emit(&l, &init);
+	l.context = context_open(&context, &e);
+	if (l.context)
+		loop_use_model(&l, 0);
+	else
+		l.nomem = true;
 	for (;;) {
-		struct verdict v = step(&l);
+		struct verdict v = l.nomem ? verdict_term(TERM_INTERNAL_ERROR) : step(&l);
 		if (l.falls_back && !v.term)
 			v = loop_fall_back(&l, &v);
 		if (l.nomem || l.broken)

@@ -43,15 +43,15 @@ static bool leave_out(struct loop *l, enum request_fault fault)
 	return false;
 }
 
-/* Once a call: a server that names a smaller number each time would be asked for ever. */
-static bool clamp_cap(struct loop *l, struct call *c, int64_t cap)
+/* Each once a call: a server that names a smaller number each time would be asked for ever. */
+static bool clamp_cap(struct loop *l, struct call *c, enum request_fault fault, int64_t cap)
 {
-	if (c->clamped || cap < MIN_USEFUL_CAP || cap >= c->max_tokens)
+	if ((c->clamped & 1u << fault) || cap < MIN_USEFUL_CAP || cap >= c->max_tokens)
 		return false;
-	c->clamped = true;
+	c->clamped |= 1u << fault;
 	c->max_tokens = cap;
 	if (c->kind == MODEL_MAIN)
-		l->cap_clamp = cap;
+		*(fault == FAULT_MAX_TOKENS ? &l->cap_clamp : &l->cap_room) = cap;
 	loop_notice(l, "request_repaired",
 	            "the server takes at most %" PRId64 " output tokens; sending it again with that", cap);
 	return true;
@@ -102,9 +102,10 @@ bool loop_repair_request(struct loop *l, struct call *c, const struct model_end 
 	struct request_fault_info info = retry_request_fault(end);
 	switch (info.fault) {
 	case FAULT_MAX_TOKENS:
-		return clamp_cap(l, c, info.limit);
+		return clamp_cap(l, c, info.fault, info.limit);
 	case FAULT_INPUT_PLUS_MAX:
-		return info.limit > 0 && info.tokens >= 0 && clamp_cap(l, c, info.limit - info.tokens - MIN_USEFUL_CAP);
+		return info.limit > 0 && info.tokens >= 0 &&
+		       clamp_cap(l, c, info.fault, info.limit - info.tokens - MIN_USEFUL_CAP);
 	case FAULT_IMAGE:
 		return replace_image(l, end->message);
 	default:
@@ -119,6 +120,53 @@ static struct verdict fail_with(struct loop *l, enum terminal_reason reason)
 	return verdict_term(reason);
 }
 
+/* All staged folds at once. True: the request is shorter now. */
+static bool drain(struct loop *l)
+{
+	struct context_report report = { 0 };
+	int64_t freed = 0;
+
+	if (l->cfg->context.collapse.kind == MARK_OFF)
+		return false;
+	if (context_drain(l->context, l->state.messages, loop_tokens(l), &report))
+		l->nomem = true;
+	loop_take_report(l, &report);
+	for (size_t i = 0; i < report.n; i++)
+		freed += report.steps[i].freed;
+	return freed > 0;
+}
+
+/* An emergency summary, once until a turn has gone on from it. */
+static enum compact_outcome compact_now(struct loop *l, enum terminal_reason *stopped)
+{
+	if (l->state.attempted_reactive_compact || !loop_can_compact(l))
+		return COMPACT_FAILED;
+	enum compact_outcome outcome = loop_compact(l, true, stopped);
+	l->state.attempted_reactive_compact = !l->falls_back;
+	return outcome;
+}
+
+/* The server refused the prompt for its length. */
+static struct verdict too_long(struct loop *l)
+{
+	enum terminal_reason stopped = TERM_NONE;
+
+	loop_learn_size(l, &l->failure);
+	if (l->state.transition != CONT_COLLAPSE_DRAIN && drain(l))
+		return verdict_go(CONT_COLLAPSE_DRAIN, &l->state);
+	switch (compact_now(l, &stopped)) {
+	case COMPACT_DONE:
+		return verdict_go(CONT_REACTIVE_COMPACT, &l->state);
+	case COMPACT_STOPPED:
+		return verdict_term(stopped);
+	case COMPACT_FAILED:
+		break;
+	}
+	if (l->compact_error)
+		loop_add_error(l, "making the conversation shorter failed: %s", l->compact_error);
+	return fail_with(l, TERM_PROMPT_TOO_LONG);
+}
+
 struct verdict loop_recover_error(struct loop *l)
 {
 	const struct call_failure *f = &l->failure;
@@ -126,7 +174,7 @@ struct verdict loop_recover_error(struct loop *l)
 	if (f->failure == MODEL_MISMATCH)
 		return fail_with(l, TERM_REPLAY_MISMATCH);
 	if (f->fault == FAULT_PROMPT_TOO_LONG || f->fault == FAULT_INPUT_PLUS_MAX)
-		return fail_with(l, TERM_PROMPT_TOO_LONG);
+		return too_long(l);
 	if (f->fault == FAULT_IMAGE) /* every image was replaced already, see loop_repair_request */
 		return fail_with(l, TERM_IMAGE_ERROR);
 	return fail_with(l, TERM_MODEL_ERROR);
@@ -143,6 +191,8 @@ static int64_t raised_cap(const struct loop *l)
 		cap = loop_row(l)->max_output;
 	if (l->cap_clamp && l->cap_clamp < cap)
 		cap = l->cap_clamp;
+	if (l->cap_room && l->cap_room < cap)
+		cap = l->cap_room;
 	return cap > loop_output_cap(l) ? cap : 0;
 }
 
@@ -167,6 +217,43 @@ static struct verdict give_up_cut(struct loop *l, const char *why)
 	return verdict_term(TERM_MAX_OUTPUT);
 }
 
+/* What there is of the answer enters the conversation, and the model is told to go on from there. */
+static void keep_partial(struct loop *l, struct loop_state *next)
+{
+	reply_drop_incomplete(l);
+	reply_accept_lines(l);
+	reply_store(l);
+	next->turn_count += !l->state.same_turn;
+	loop_say(l, resume_text);
+}
+
+/* Prompt and answer together fill the window: room is made in front of the partial answer, which then goes on. */
+static struct verdict window_exceeded(struct loop *l)
+{
+	enum terminal_reason stopped = TERM_NONE;
+	struct usage prompt = l->reply.usage;
+
+	prompt.output = 0;
+	estimate_anchor(&l->estimate, &prompt, l->state.messages);
+	switch (compact_now(l, &stopped)) {
+	case COMPACT_STOPPED:
+		if (l->falls_back)
+			reply_tombstone(l);
+		return verdict_term(stopped);
+	case COMPACT_FAILED:
+		if (l->compact_error)
+			loop_add_error(l, "making the conversation shorter failed: %s", l->compact_error);
+		return give_up_cut(l, "the answer was cut: prompt and answer together fill the model's context window");
+	case COMPACT_DONE:
+		break;
+	}
+	struct loop_state next = l->state;
+	keep_partial(l, &next);
+	l->estimate.anchor_tokens = -1; /* its usage tells of the conversation as it was */
+	next.same_turn = true;
+	return verdict_go(CONT_REACTIVE_COMPACT, &next);
+}
+
 struct verdict loop_recover_cut(struct loop *l)
 {
 	struct reply *a = &l->reply;
@@ -181,7 +268,7 @@ struct verdict loop_recover_cut(struct loop *l)
 		return loop_run_tools(l);
 	}
 	if (!strcmp(a->stop_reason, "model_context_window_exceeded"))
-		return give_up_cut(l, "the answer was cut: prompt and answer together fill the model's context window");
+		return window_exceeded(l);
 	if (raised) {
 		reply_tombstone(l);
 		next.max_output_override = raised;
@@ -190,12 +277,8 @@ struct verdict loop_recover_cut(struct loop *l)
 	if (l->state.max_output_recovery_count >= MAX_RECOVERIES)
 		return give_up_cut(
 		        l, "the answer was cut at the output limit, and resuming it did not bring it to an end");
-	reply_drop_incomplete(l);
-	reply_accept_lines(l);
-	reply_store(l);
-	next.turn_count += !l->state.same_turn;
+	keep_partial(l, &next);
 	next.same_turn = false;
 	next.max_output_recovery_count++;
-	loop_say(l, resume_text);
 	return verdict_go(CONT_MAX_OUTPUT_RECOVERY, &next);
 }

@@ -8,16 +8,26 @@
 #include "loop/loop.h"
 #include "tool/executor.h"
 
+/* What compactions came to. A turn is named by its number, the first is 1. */
+struct compact_tracking {
+	int failures;  /* in a row; so many that it is off for the run, see compact.c */
+	int last_turn; /* before which one was made, 0 = none yet */
+	int in_a_row;  /* turns up to last_turn, one after the other, that each had one before it */
+	int tried;     /* before this turn the mark was met already: not again until it is over */
+};
+
 /* Replaced whole at the end of an iteration, at one place (loop.c, advance). */
 struct loop_state {
-	struct history *messages;        /* append-only; shared by old and new state */
-	int max_output_recovery_count;   /* 0..3; next_turn resets it */
-	int64_t max_output_override;     /* set by escalation, stays for the run; 0 = none */
-	int pauses;                      /* pause_turn in a row */
-	int salvages;                    /* broken answers kept in a row */
-	int malformed;                   /* answers in a row with nothing but unusable calls */
-	bool nudged;                     /* the empty answer's nudge is given; next_turn resets it */
-	bool same_turn;                  /* the next request belongs to the turn that it continues */
+	struct history *messages;      /* append-only; shared by old and new state */
+	int max_output_recovery_count; /* 0..3; next_turn resets it */
+	int64_t max_output_override;   /* set by escalation, stays for the run; 0 = none */
+	int pauses;                    /* pause_turn in a row */
+	int salvages;                  /* broken answers kept in a row */
+	int malformed;                 /* answers in a row with nothing but unusable calls */
+	bool nudged;                   /* the empty answer's nudge is given; next_turn resets it */
+	bool same_turn;                /* the next request belongs to the turn that it continues */
+	struct compact_tracking compact;
+	bool attempted_reactive_compact; /* next_turn alone resets it */
 	int turn_count;                  /* accepted answers */
 	enum continue_reason transition; /* the Continue that led here, CONT_NONE at first */
 };
@@ -66,6 +76,7 @@ struct call_failure {
 	int http_status;
 	bool transient;
 	int64_t retry_after_ms; /* -1 = none */
+	int64_t tokens, limit;  /* that the server named when the prompt was too long, -1 = none */
 };
 
 /* A request to a model in the foreground, however many attempts it takes. */
@@ -77,7 +88,7 @@ struct call {
 	int64_t max_tokens;
 	unsigned without;             /* enum model_without for this call alone, beside the loop's */
 	bool new_turn;                /* an answer of the main model follows that counts as a turn: for the gate */
-	bool clamped;                 /* max_tokens was lowered for it once */
+	unsigned clamped;             /* 1 << fault: max_tokens was lowered for it */
 	struct call_failure *failure; /* filled when it fails for good */
 	struct usage paid;            /* by all its attempts */
 };
@@ -106,7 +117,13 @@ struct loop {
 	unsigned without;            /* enum model_without: repairs that were made */
 	unsigned without_once;       /* the same, until the main model's next answer */
 	int64_t cap_clamp;           /* largest max_tokens the server takes; 0 = not told */
+	int64_t cap_room; /* what the prompt leaves of the window, until that is made shorter; 0 = not told */
+	struct context *context;
 	struct estimate estimate;
+	size_t fixed_bytes;  /* of system and tools */
+	int64_t window;      /* of this model, as an error named it; 0 = none did */
+	bool cannot_count;   /* the server has no count_tokens */
+	char *compact_error; /* why the last compaction failed, NULL = it did not */
 	/* how it ends */
 	int signo;
 	int signals;    /* how many came: the second skips the grace periods */
@@ -133,6 +150,33 @@ enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why
 bool loop_is_aborted(const struct loop *l);
 /* One wait; notes signals, the deadline and broken ends in l. False if the run must end. */
 bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev);
+
+/* ---- prepare.c: phase 1 ---- */
+/* Makes the conversation fit before a new request of the main model. False: the run ends, *stopped says why. */
+bool loop_prepare(struct loop *l, enum terminal_reason *stopped);
+/* The model with that index is asked from now on: its window, its tokens. */
+void loop_use_model(struct loop *l, size_t index);
+/* Thinking with a budget is asked for: the answers since the last user text need theirs. */
+bool loop_thinking_budgeted(const struct loop *l);
+/* What the next request of the main model is held to take. */
+int64_t loop_tokens(const struct loop *l);
+/* Shows what the layers did. */
+void loop_take_report(struct loop *l, const struct context_report *report);
+/* The server refused the prompt and named numbers: they are believed from now on. */
+void loop_learn_size(struct loop *l, const struct call_failure *f);
+static inline int loop_turn(const struct loop *l) /* that the next request is for */
+{
+	return l->state.turn_count + (l->state.same_turn ? 0 : 1);
+}
+
+/* ---- compact.c ---- */
+enum compact_outcome { COMPACT_DONE, COMPACT_FAILED, COMPACT_STOPPED };
+/* Has a summary put in the place of the older rounds. FAILED: l->compact_error says why, the conversation is as it was.
+ * STOPPED: the run ends, *stopped says why, or another model is asked (TERM_NONE). The answer in l->reply is kept. */
+enum compact_outcome loop_compact(struct loop *l, bool reactive, enum terminal_reason *stopped);
+/* Is there something to drop, and did the user not forbid it? */
+bool loop_can_compact(const struct loop *l);
+bool loop_compact_is_off(const struct loop *l); /* forbidden, or it failed too often */
 
 /* ---- call.c: phase 2 ---- */
 /* Asks the main model for the next answer. CALL_STOPPED: *stopped says why the run ends. */

@@ -152,7 +152,7 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 	run_calls(l, results, &unusable);
 	bool over_limit = l->over_call_limit;
 	calls_forget(l);
-	if (history_add(l->state.messages, results))
+	if (history_add(l->state.messages, results) || context_round_ended(l->context, l->state.messages))
 		l->nomem = true;
 	if (l->nomem || l->broken)
 		return verdict_term(TERM_INTERNAL_ERROR);
@@ -177,6 +177,7 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 	if (how == CONT_NEXT_TURN) {
 		next.max_output_recovery_count = 0;
 		next.nudged = false;
+		next.attempted_reactive_compact = false;
 	}
 	next.pauses = 0;
 	next.same_turn = false;

@@ -297,17 +297,18 @@ void check_forgotten(struct sim *s, const struct step *step)
 {
 	const struct witness *w = s->w;
 
-	if (step->req->kind != MODEL_MAIN || (!w->edited && !w->nforgotten) || w->images)
+	if (step->req->kind != MODEL_MAIN || (!w->edited && w->nforgotten == w->forgotten_before) || w->images)
 		return;
 	for (size_t i = 0; i < w->last_main.n; i++) {
 		const struct block *b = w->last_main.v[i].block;
 		if (b->kind != BLOCK_TOOL_RESULT)
 			continue;
-		bool told = list_has(w->forgotten, w->nforgotten, b->id);
+		bool ever = list_has(w->forgotten, w->nforgotten, b->id);
+		bool told = ever && !list_has(w->forgotten, w->forgotten_before, b->id);
 		bool sent = still_sent(step->req->messages, b);
 		if (told && sent)
 			sim_problem(s, "the result of '%s' is forgotten and sent", b->id);
-		if (!told && !sent)
+		if (!ever && !sent)
 			sim_problem(s, "the result of '%s' is gone and the tools are not told", b->id);
 	}
 }

@@ -95,7 +95,7 @@ void witness_request(struct sim *s, const struct model_request *req)
 	w->system = req->system;
 	w->tools = req->tools_json;
 	w->edited = w->switched = false;
-	forget_all(w->forgotten, &w->nforgotten);
+	w->forgotten_before = w->nforgotten;
 }
 
 /* What an attempt is known to have cost, once it has ended in whichever way. */

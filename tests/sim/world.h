@@ -125,7 +125,7 @@ struct witness {
 	size_t nran, accepted_runs; /* before the latter all belong to answers that stand or were withdrawn */
 	size_t withdrawn_runs;      /* how many there were when the tools were told last */
 	char *forgotten[1024];
-	size_t nforgotten;
+	size_t nforgotten, forgotten_before; /* before the last main request was sent */
 	bool signalled;
 	bool declined; /* a refusal was seen in the answer that came last */
 };

@@ -1,0 +1,299 @@
+/*
+ * The compaction: a call of the model that tells the conversation so far in a summary, which takes the place of the
+ * older rounds. It can fail in every way that a model call can; then the conversation is as it was, and after a few
+ * failures in a row it is not tried again of itself.
+ */
+#include "loop/state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FAILURES   3
+#define MAX_SHRINKS    3    /* that often rounds are left out of a request that was too long */
+#define MAX_FILES      5    /* that were read lately and stand again behind the summary */
+#define DEFAULT_CAP    8000 /* of a summary while the window is not known */
+#define REQUEST_TOKENS 800  /* more than what the request adds to the conversation */
+
+struct compaction {
+	bool reactive;
+	int64_t began, before;
+	struct call call;
+	struct call_failure failure;
+	struct compact_request how;
+	int shrinks;
+	struct buf files[MAX_FILES];
+	size_t nfiles;
+};
+
+bool loop_can_compact(const struct loop *l)
+{
+	return l->cfg->context.autocompact.kind != MARK_OFF && context_can_compact(l->context, l->state.messages);
+}
+
+bool loop_compact_is_off(const struct loop *l)
+{
+	return l->cfg->context.autocompact.kind == MARK_OFF || l->state.compact.failures >= MAX_FAILURES;
+}
+
+static void tell_status(struct loop *l, const char *status, const char *result, const char *why)
+{
+	struct event ev = { .kind = EVENT_STATUS };
+
+	ev.u.status = (struct event_status){ .status = status, .compact_result = result, .compact_error = why };
+	loop_emit(l, &ev);
+}
+
+static void set_error(struct loop *l, const char *why)
+{
+	free(l->compact_error);
+	l->compact_error = why ? strdup(why) : NULL;
+	if (why && !l->compact_error)
+		l->nomem = true;
+}
+
+/* ---- the request ---- */
+
+/* The same model with the same settings, so that its cache serves the request. Another one gets what it understands;
+ * thinking with a budget would not fit beside the summary. */
+static void choose_model(struct loop *l, struct compaction *x)
+{
+	const char *other = l->cfg->compact_model;
+	int64_t cap = context_marks_now(l->context)->summary;
+
+	x->call = (struct call){
+		.kind = MODEL_COMPACT,
+		.model = loop_model(l),
+		.row = loop_row(l),
+		.max_tokens = cap ? cap : DEFAULT_CAP,
+		.new_turn = !l->state.same_turn,
+		.failure = &x->failure,
+	};
+	if (other && strcmp(other, x->call.model) != 0) {
+		x->how.strip = true;
+		x->call.model = other;
+		x->call.row = catalog_or_default(other);
+		x->call.without = WITHOUT_THINKING | WITHOUT_EFFORT | WITHOUT_EXTRA;
+	}
+	if (l->cfg->thinking_json && strstr(l->cfg->thinking_json, "budget_tokens"))
+		x->call.without |= WITHOUT_THINKING;
+	if (x->call.row->max_output && x->call.max_tokens > x->call.row->max_output)
+		x->call.max_tokens = x->call.row->max_output;
+}
+
+/* Leaves the oldest rounds out so that about `over` tokens of `total` less are sent. False: no round is left to leave
+ * out. */
+static bool leave_out(struct loop *l, struct compaction *x, int64_t over, int64_t total)
+{
+	int64_t fixed = (int64_t)l->fixed_bytes / l->estimate.bytes_per_token; /* they are not in the rounds */
+	size_t n = context_rounds_worth(l->state.messages, x->how.leave_out, over, total > fixed ? total - fixed : 1);
+
+	if (n)
+		x->how.leave_out = n;
+	return n > 0;
+}
+
+/* What is known to be too long is not sent. */
+static bool make_room(struct loop *l, struct compaction *x)
+{
+	int64_t window = x->how.strip ? x->call.row->window : context_marks_now(l->context)->window;
+	int64_t over = x->before + REQUEST_TOKENS + x->call.max_tokens - window;
+
+	if (!window || over <= 0 || leave_out(l, x, over, x->before))
+		return true;
+	return l->estimate.anchor_tokens < 0 || x->before <= window;
+}
+
+/* The request was itself too long. By how much, the server said or not. */
+static bool shrink(struct loop *l, struct compaction *x)
+{
+	const struct call_failure *f = &x->failure;
+	int64_t over = x->before / 5;
+
+	if ((f->fault != FAULT_PROMPT_TOO_LONG && f->fault != FAULT_INPUT_PLUS_MAX) || x->shrinks >= MAX_SHRINKS)
+		return false;
+	x->shrinks++;
+	if (f->tokens > 0 && f->limit > 0)
+		over = f->tokens - f->limit + f->limit / 50 +
+		       (f->fault == FAULT_INPUT_PLUS_MAX ? x->call.max_tokens : 0);
+	return leave_out(l, x, over, f->tokens > x->before ? f->tokens : x->before);
+}
+
+static enum call_result ask(struct loop *l, struct compaction *x, enum terminal_reason *stopped)
+{
+	for (;;) {
+		struct history request = HISTORY_INIT;
+		enum call_result r = CALL_STOPPED;
+		*stopped = TERM_INTERNAL_ERROR;
+		if (context_compact_request(l->context, l->state.messages, &x->how, &request)) {
+			l->nomem = true;
+		} else {
+			x->call.messages = &request;
+			x->call.clamped = 0;
+			r = loop_call(l, &x->call, stopped);
+		}
+		history_release(&request);
+		if (r != CALL_FAILED || !shrink(l, x))
+			return r;
+	}
+}
+
+/* ---- the answer ---- */
+
+/* Why the answer is no summary, NULL if it is one; then *text is the caller's. */
+static const char *take_summary(struct loop *l, char **text, size_t *len)
+{
+	const struct reply *a = &l->reply;
+
+	*text = NULL;
+	if (reply_is_refusal(a))
+		return "the model declined to write the summary";
+	if (reply_is_cut(a))
+		return "the summary was cut";
+	if (!strcmp(a->stop_reason, "pause_turn") || message_has_tool_use(a->message))
+		return "the model did something else than to write the summary";
+	*text = reply_text(a->message, len);
+	if (!*text) {
+		l->nomem = true;
+		return "out of memory";
+	}
+	if (!(*text)[strspn(*text, " \t\r\n")]) {
+		free(*text);
+		*text = NULL;
+		return "the summary was empty";
+	}
+	return NULL;
+}
+
+/* The files that the model worked with lately, as they are now, as far as there is room for them. */
+static void collect_files(struct loop *l, struct compaction *x)
+{
+	const struct context_marks *m = context_marks_now(l->context);
+	size_t each = (size_t)(m->file_each * m->bytes_per_token), left = (size_t)(m->files_all * m->bytes_per_token);
+
+	for (size_t i = 0; i < MAX_FILES && left > 0 && each > 0; i++) {
+		struct buf *b = &x->files[x->nfiles];
+		struct error e = ERROR_INIT;
+		*b = (struct buf)BUF_INIT(BUF_HUGE);
+		int rc = l->deps->recent_file(l->deps->ctx, i, each < left ? each : left, b, &e);
+		if (rc == 1 && b->len > 0) {
+			x->nfiles++;
+			left -= b->len < left ? b->len : left;
+			continue;
+		}
+		buf_release(b);
+		if (e.code == ERR_NOMEM)
+			l->nomem = true;
+		if (rc == 0)
+			break;
+	}
+}
+
+static void tell_boundary(struct loop *l, const struct compaction *x)
+{
+	struct event ev = { .kind = EVENT_COMPACT_BOUNDARY };
+
+	ev.u.compact = (struct event_compact){
+		.reactive = x->reactive,
+		.pre_tokens = x->before,
+		.post_tokens = loop_tokens(l),
+		.duration_ms = l->deps->now(l->deps->ctx) - x->began,
+		.model = x->call.model,
+		.usage = &x->call.paid,
+	};
+	loop_emit(l, &ev);
+}
+
+/* Puts the summary in its place. NULL, or why it is as if nothing had been asked. */
+static const char *apply(struct loop *l, struct compaction *x)
+{
+	struct context_report report = { 0 };
+	size_t len = 0;
+	char *text;
+	const char *why = take_summary(l, &text, &len);
+
+	if (why)
+		return why;
+	collect_files(l, x);
+	switch (context_compact_apply(l->context, l->state.messages, text, len, x->files, x->nfiles, &report)) {
+	case 0:
+		l->estimate.anchor_tokens = -1; /* nothing of what was counted stands any more */
+		l->cap_room = 0;
+		loop_take_report(l, &report);
+		tell_boundary(l, x);
+		break;
+	case 1:
+		why = "the summary is no shorter than what it should replace";
+		break;
+	default:
+		l->nomem = true;
+		why = "out of memory";
+	}
+	for (size_t i = 0; i < x->nfiles; i++)
+		buf_release(&x->files[i]);
+	free(text);
+	return why;
+}
+
+static void succeeded(struct loop *l)
+{
+	struct compact_tracking *t = &l->state.compact;
+	int turn = loop_turn(l);
+
+	set_error(l, NULL);
+	t->failures = 0;
+	if (t->last_turn != turn)
+		t->in_a_row = t->last_turn + 1 == turn ? t->in_a_row + 1 : 1;
+	t->last_turn = turn;
+	tell_status(l, NULL, "success", NULL);
+}
+
+static void failed(struct loop *l, const char *why)
+{
+	set_error(l, why);
+	tell_status(l, NULL, "failed", why);
+	if (++l->state.compact.failures == MAX_FAILURES)
+		loop_notice(l, "autocompact_off",
+		            "making the conversation shorter failed %d times in a row (%s); it is off for this run",
+		            MAX_FAILURES, why);
+}
+
+enum compact_outcome loop_compact(struct loop *l, bool reactive, enum terminal_reason *stopped)
+{
+	struct compaction x = { .reactive = reactive,
+		                .began = l->deps->now(l->deps->ctx),
+		                .before = loop_tokens(l),
+		                .failure = { .retry_after_ms = -1 } };
+	struct reply kept = l->reply;
+	enum compact_outcome outcome = COMPACT_DONE;
+	const char *why = NULL;
+
+	l->reply = (struct reply){ .usage = USAGE_UNKNOWN };
+	choose_model(l, &x);
+	tell_status(l, "compacting", NULL, NULL);
+	enum call_result r = CALL_FAILED;
+	if (make_room(l, &x))
+		r = ask(l, &x, stopped);
+	if (r == CALL_ACCEPTED)
+		why = apply(l, &x);
+	else if (r == CALL_STOPPED)
+		outcome = COMPACT_STOPPED;
+	else
+		why = x.failure.text ? x.failure.text : "the newest round alone does not fit into the context window";
+	if (why)
+		outcome = COMPACT_FAILED;
+	if (l->nomem || l->broken) {
+		*stopped = TERM_INTERNAL_ERROR;
+		outcome = COMPACT_STOPPED;
+	}
+	if (outcome == COMPACT_DONE)
+		succeeded(l);
+	else if (outcome == COMPACT_FAILED)
+		failed(l, why);
+	else
+		tell_status(l, NULL, "failed", l->falls_back ? "another model goes on" : "the run ends");
+	call_failure_release(&x.failure);
+	reply_release(&l->reply);
+	l->reply = kept;
+	return outcome;
+}

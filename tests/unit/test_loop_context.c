@@ -1,0 +1,296 @@
+/*
+ * The loop where the conversation meets the end of the model's window: scripted worlds, for each path the trace, the
+ * exit code, the turns and what was shown. Tokens are bytes/4; of a window of 10,000 tokens 7,500 can be used, and the
+ * marks are 6,563 (compaction) and 7,266 (blocking limit).
+ */
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim.h"
+
+#define S(...)                                                                                                         \
+	{                                                                                                              \
+		__VA_ARGS__, NULL                                                                                      \
+	}
+#define TOKENS(n) ((size_t)(n)*4)
+
+struct path {
+	const char *name;
+	const char *script[20];
+	const char *trace;
+	int exit_code;
+	int turns;
+	const char *shows, *also; /* beginnings of event lines that must be there, or NULL */
+	const char *hides;        /* beginning of one that must not */
+	int requests;             /* 0 = not asserted */
+	/* the world; 0 = as usual */
+	int64_t told_window; /* that the loop knows of: 10,000; -1 = none */
+	int64_t window;      /* of the model: it takes anything */
+	size_t task_bytes;
+	bool layers; /* microcompact and collapse are on */
+	bool no_compact;
+	int64_t max_turns, token_budget, max_requests, signal_at;
+	const char *compact_model;
+};
+
+/* A round of 1,750 tokens whose result cannot be cleared, as an answer of the script. */
+#define ROUND(id) "use UnsafeB " id " {\"size\":7000}"
+/* One that fills half of what can be used. */
+#define HALF(id) "use UnsafeB " id "a {\"size\":7400} | use UnsafeB " id "b {\"size\":7400}"
+#define FOUR     ROUND("t1"), ROUND("t2"), ROUND("t3"), ROUND("t4")
+#define TURNS4   "next_turn next_turn next_turn next_turn "
+#define TOO_LONG "http 400 invalid_request_error prompt is too long"
+
+static const struct path paths[] = {
+	/* the compaction at its mark */
+	{ "a summary takes the place of old rounds", S(FOUR, "text the summary", "text done"), TURNS4 "completed", 0, 5,
+	  "compact auto", "status null success", "context", 6 },
+	{ "below the mark nothing is asked", S(ROUND("t1"), ROUND("t2"), ROUND("t3"), "text done"),
+	  "next_turn next_turn next_turn completed", 0, 4, NULL, NULL, "status", 4 },
+	{ "not if no turn may follow", S(FOUR, "text never"), TURNS4 "max_turns", 10, 4, NULL, NULL, "status", 4,
+	  .max_turns = 4 },
+	{ "an empty summary", S(FOUR, "text  ", "text done"), TURNS4 "completed", 0, 5,
+	  "status null failed: the summary was empty", NULL, "compact", 6 },
+	{ "a declined one", S(FOUR, "text no | stop refusal", "text done"), TURNS4 "completed", 0, 5,
+	  "status null failed: the model declined", NULL, "tombstone", 6 },
+	{ "one that is cut", S(FOUR, "text sum | stop max_tokens", "text done"), TURNS4 "completed", 0, 5,
+	  "status null failed: the summary was cut", NULL, "compact", 6 },
+	{ "calls instead of one", S(FOUR, "text sum | use UnsafeA c1", "text done"), TURNS4 "completed", 0, 5,
+	  "status null failed: the model did something else", NULL, "result c1", 6 },
+	{ "a pause instead of one", S(FOUR, "text sum | stop pause_turn", "text done"), TURNS4 "completed", 0, 5,
+	  "status null failed: the model did something else", NULL, "compact", 6 },
+	{ "one as long as what it replaces", S(FOUR, "big 30000", "text done"), TURNS4 "completed", 0, 5,
+	  "status null failed: the summary is no shorter", NULL, "compact", 6 },
+	{ "an overload on the way is retried", S(FOUR, "http 529 overloaded_error Overloaded", "text sum", "text done"),
+	  TURNS4 "completed", 0, 5, "retry 1", "compact auto", "synthetic", 7 },
+	{ "a failure of the call", S(FOUR, "http 400 invalid_request_error bad", "text done"), TURNS4 "completed", 0, 5,
+	  "status null failed: bad", NULL, "synthetic", 6 },
+	{ "a stream that breaks in it is repeated", S(FOUR, "text sum | text x | cut", "text sum", "text done"),
+	  TURNS4 "completed", 0, 5, "compact auto", NULL, "tombstone", 7 },
+	{ "after three failures it is off",
+	  S(FOUR, "text  ", "use SafeA a", "text  ", "use SafeA b", "text  ", "use SafeA c", "text done"),
+	  TURNS4 "next_turn next_turn next_turn completed", 0, 8, "notice autocompact_off", NULL, "compact", 11 },
+	{ "a success between counts anew",
+	  S(FOUR, "text  ", "use SafeA a", "text  ", "use SafeA b", "text sum", ROUND("t5"), ROUND("t6"),
+	    "use UnsafeB t7 {\"size\":6000}", "text  ", "text done"),
+	  TURNS4 "next_turn next_turn next_turn next_turn next_turn completed", 0, 10, "compact auto", NULL,
+	  "notice autocompact_off", 14 },
+	{ "itself too long: the oldest rounds are left out of it", S(FOUR, "text sum", "text done"), TURNS4 "completed",
+	  0, 5, "compact auto", NULL, "synthetic", 7, .window = 7400 },
+	{ "also when no numbers are told", S(FOUR, TOO_LONG, TOO_LONG, "text sum", "text done"), TURNS4 "completed", 0,
+	  5, "compact auto", NULL, "synthetic", 8 },
+	{ "until nothing is left to leave out", S(FOUR, TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG, "text done"),
+	  TURNS4 "completed", 0, 5, "status null failed: prompt is too long", NULL, "compact", 9 },
+	{ "what does not fit by our count is not sent whole", S(HALF("t1"), HALF("t2"), "text sum", "text done"),
+	  "next_turn next_turn completed", 0, 3, "compact auto", NULL, "retry", 4, .window = 8000,
+	  .told_window = 8000 },
+	{ "another model writes it", S(FOUR, "text sum", "text done"), TURNS4 "completed", 0, 5, "compact auto", NULL,
+	  NULL, 6, .compact_model = "small" },
+	{ "three refills in a row",
+	  S(HALF("t1"), HALF("t2"), "text sum", HALF("t3"), "text sum", HALF("t4"), "text sum", HALF("t5")),
+	  "next_turn next_turn next_turn next_turn next_turn rapid_refill_breaker", 15, 5, "compact auto", NULL, NULL,
+	  8 },
+	{ "a turn that does not refill counts anew",
+	  S(HALF("t1"), HALF("t2"), "text sum", HALF("t3"), "text sum", "use SafeA a", HALF("t4"), "text sum",
+	    HALF("t5"), "text sum", "text done"),
+	  "next_turn next_turn next_turn next_turn next_turn next_turn completed", 0, 7 },
+	{ "a signal in the compaction", S(FOUR, "hang"), TURNS4 "aborted_streaming", 143, 4,
+	  "status null failed: the run ends", NULL, "compact", 5, .signal_at = 20000 },
+	{ "a budget that is spent in the compaction's attempts", S(FOUR, "text sum | text x | cut", "text never"),
+	  TURNS4 "budget_exhausted", 13, 4, "status null failed: the run ends", NULL, NULL, 5, .max_requests = 5 },
+	{ "one user message is nothing to compact", S("text done"), "completed", 0, 1, NULL, NULL, "status", 1,
+	  .task_bytes = TOKENS(7000) },
+
+	/* the blocking limit */
+	{ "blocked by a count that is anchored", S(FOUR, "use SafeA a {\"size\":2000}", "text never"),
+	  TURNS4 "next_turn blocking_limit", 12, 5, NULL, NULL, "status", 5, .no_compact = true, .window = 10000 },
+	{ "blocked after compactions that failed",
+	  S(FOUR, "text  ", "use SafeA a {\"size\":2000}", "text  ", "text never"), TURNS4 "next_turn blocking_limit",
+	  12, 5, "status null failed", NULL, "compact", 7, .window = 10000 },
+	{ "without an anchor the server counts", S("count 7300", "text never"), "blocking_limit", 12, 0, NULL, NULL,
+	  "retry", 1, .task_bytes = TOKENS(7400) },
+	{ "and may know better", S("count 100", "text done"), "completed", 0, 1, NULL, NULL, "retry", 2,
+	  .task_bytes = TOKENS(7400) },
+	{ "a server that cannot count is sent the request, and not asked again",
+	  S("http 404 not_found_error no", "usage 0 0 | use SafeA a", "text done"), "next_turn completed", 0, 2, NULL,
+	  NULL, "synthetic", 3, .task_bytes = TOKENS(7400) },
+	{ "to count is one attempt", S("http 529 overloaded_error x", "text done"), "completed", 0, 1, NULL, NULL,
+	  "retry", 2, .task_bytes = TOKENS(7400) },
+	{ "a signal while the server counts", S("hang"), "aborted_streaming", 143, 0, NULL, NULL, "retry", 1,
+	  .task_bytes = TOKENS(7400), .signal_at = 5000 },
+
+	/* the server says it is too long */
+	{ "staged folds are committed", S(ROUND("t1"), ROUND("t2"), ROUND("t3"), "text done"),
+	  "next_turn next_turn next_turn collapse_drain_retry completed", 0, 4, "context collapse",
+	  "notice window_learned", "synthetic", 5, .window = 4000, .layers = true },
+	{ "a summary is made", S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text sum", "text done"),
+	  "next_turn next_turn reactive_compact_retry completed", 0, 3, "compact reactive", NULL, "synthetic", 5 },
+	{ "by the numbers that the server told", S(ROUND("t1"), ROUND("t2"), ROUND("t3"), "text sum", "text done"),
+	  "next_turn next_turn next_turn reactive_compact_retry completed", 0, 4, "compact reactive",
+	  "notice window_learned", "retry", 6, .window = 5000 },
+	{ "too long again, and the run ends",
+	  S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text sum", TOO_LONG " still", "text never"),
+	  "next_turn next_turn reactive_compact_retry prompt_too_long", 11, 2,
+	  "synthetic invalid_request prompt is too long still", "compact reactive", NULL, 5 },
+	{ "a summary that fails ends it too", S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text  ", "text never"),
+	  "next_turn next_turn prompt_too_long", 11, 2, "synthetic invalid_request prompt is too long",
+	  "status null failed: the summary was empty", "compact", 4 },
+	{ "folds first, then a summary",
+	  S(ROUND("t1"), ROUND("t2"), ROUND("t3"), TOO_LONG, "use SafeA a", TOO_LONG, "text sum", "text done"),
+	  "next_turn next_turn next_turn collapse_drain_retry next_turn collapse_drain_retry completed", 0, 5,
+	  "context collapse", NULL, "synthetic", 7, .layers = true },
+	{ "no folds twice in a row", S(ROUND("t1"), ROUND("t2"), TOO_LONG, TOO_LONG, "text  ", "text never"),
+	  "next_turn next_turn collapse_drain_retry prompt_too_long", 11, 2,
+	  "synthetic invalid_request prompt is too long", NULL, NULL, 0, .layers = true },
+	{ "nothing to drop: the run ends", S(TOO_LONG ": 213462 tokens > 200000 maximum"), "prompt_too_long", 11, 0,
+	  "synthetic invalid_request", NULL, "status", 1 },
+	{ "compaction forbidden: the run ends", S(ROUND("t1"), ROUND("t2"), TOO_LONG),
+	  "next_turn next_turn prompt_too_long", 11, 2, "synthetic invalid_request", NULL, "status", 3,
+	  .no_compact = true },
+	{ "once until a turn has gone on",
+	  S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text sum", "text part | stop max_tokens", TOO_LONG, "text never"),
+	  "next_turn next_turn reactive_compact_retry max_output_tokens_escalate prompt_too_long", 11, 2,
+	  "compact reactive", NULL, NULL, 6 },
+	{ "a turn that went on opens the way again",
+	  S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text sum", ROUND("t3"), TOO_LONG, "text sum", "text done"),
+	  "next_turn next_turn reactive_compact_retry next_turn reactive_compact_retry completed", 0, 4,
+	  "compact reactive", NULL, "synthetic", 8 },
+	{ "a window that nobody knew is learned", S(FOUR, "text sum", "text done"),
+	  TURNS4 "collapse_drain_retry completed", 0, 5, "notice window_learned", NULL, "synthetic", 6,
+	  .told_window = -1, .window = 6000, .layers = true },
+	{ "input and max_tokens together, and no cap would help",
+	  S(ROUND("t1"), ROUND("t2"),
+	    "http 400 invalid_request_error input length and max_tokens exceed context limit: 9500 + 8000 > 10000",
+	    "text sum", "text done"),
+	  "next_turn next_turn collapse_drain_retry completed", 0, 3, "context collapse", NULL, "synthetic", 4,
+	  .layers = true },
+	{ "what the prompt leaves of the window is not raised by a cut answer",
+	  S("http 400 invalid_request_error input length and max_tokens exceed context limit: 3000 + 8000 > 10000",
+	    "text a | stop max_tokens", "text done"),
+	  "max_output_tokens_recovery completed", 0, 2, "notice request_repaired", NULL, "tombstone", 3 },
+	{ "a signal in the emergency summary", S(ROUND("t1"), ROUND("t2"), TOO_LONG, "hang"),
+	  "next_turn next_turn aborted_streaming", 143, 2, NULL, NULL, "synthetic", 4, .signal_at = 20000 },
+
+	/* the window is full in the middle of the answer */
+	{ "room is made and the answer goes on",
+	  S(ROUND("t1"), ROUND("t2"), "text part | stop model_context_window_exceeded", "text sum", "text rest"),
+	  "next_turn next_turn reactive_compact_retry completed", 0, 3, "compact reactive", "user Your answer was cut",
+	  "tombstone", 5 },
+	{ "that too once until a turn has gone on",
+	  S(ROUND("t1"), ROUND("t2"), "text part | stop model_context_window_exceeded", "text sum",
+	    "text more | stop model_context_window_exceeded"),
+	  "next_turn next_turn reactive_compact_retry max_output_tokens", 14, 3, "compact reactive",
+	  "end max_output_tokens 14 turns=3 more", NULL, 5 },
+	{ "with nothing to drop the part is the answer", S("text part | stop model_context_window_exceeded"),
+	  "max_output_tokens", 14, 1, "end max_output_tokens 14 turns=1 part", NULL, "status", 1 },
+	{ "a summary that fails: the part is the answer",
+	  S(ROUND("t1"), ROUND("t2"), "text part | stop model_context_window_exceeded", "text  "),
+	  "next_turn next_turn max_output_tokens", 14, 3, "end max_output_tokens 14 turns=3 part",
+	  "status null failed: the summary was empty", NULL, 4 },
+	{ "the turn goes on, it is no other one",
+	  S(ROUND("t1"), ROUND("t2"), "text part | stop model_context_window_exceeded", "text sum", "text rest"),
+	  "next_turn next_turn reactive_compact_retry completed", 0, 3, "compact reactive", NULL, NULL, 5,
+	  .max_turns = 3 },
+};
+
+static const struct catalog_row *row_with(int64_t window)
+{
+	static struct catalog_row row;
+
+	row = (struct catalog_row){
+		"sim", window > 0 ? window : 0, 64000, { 1000, 1250, 2000, 100, 5000 }, 0, { 0 }, 0
+	};
+	return &row;
+}
+
+static void configure(struct sim *s, const struct path *p)
+{
+	struct loop_config *c = &s->cfg;
+
+	c->row = row_with(p->told_window ? p->told_window : 10000);
+	c->context = (struct context_spec){ .microcompact_keep = 5 };
+	if (!p->layers)
+		c->context.microcompact.kind = c->context.collapse.kind = MARK_OFF;
+	if (p->no_compact)
+		c->context.autocompact.kind = MARK_OFF;
+	c->context.snip.kind = MARK_OFF;
+	if (p->max_turns)
+		c->max_turns = p->max_turns;
+	c->token_budget = p->token_budget;
+	c->max_requests = p->max_requests;
+	c->compact_model = p->compact_model;
+	s->signal_at = p->signal_at;
+	s->window = p->window ? p->window : 1000000;
+	s->bytes_per_token = 4;
+}
+
+static char *task_of(const struct path *p)
+{
+	size_t n = p->task_bytes ? p->task_bytes : 5;
+	char *task = malloc(n + 1);
+
+	memset(task, 't', n);
+	task[n] = '\0';
+	return task;
+}
+
+static void play(struct sim *s, const struct path *p)
+{
+	char *task = task_of(p);
+
+	sim_init(s, p->script);
+	configure(s, p);
+	sim_run(s, task);
+	free(task);
+	assert_string_equal(s->problem, "");
+}
+
+static void show_lines(const struct sim *s)
+{
+	for (size_t i = 0; i < s->nlines; i++)
+		print_message("# %.200s\n", s->lines[i]);
+}
+
+static void assert_shows(const struct sim *s, const char *line)
+{
+	if (!line || sim_line(s, line))
+		return;
+	show_lines(s);
+	fail_msg("no line '%s'", line);
+}
+
+static void run_path(void **state)
+{
+	const struct path *p = *state;
+	static struct sim s;
+
+	play(&s, p);
+	if (strcmp(s.trace, p->trace) != 0)
+		show_lines(&s);
+	assert_string_equal(s.trace, p->trace);
+	assert_int_equal(s.out.exit_code, p->exit_code);
+	const char *turns = strstr(sim_line(&s, "end "), "turns=");
+	assert_int_equal(strtol(turns + 6, NULL, 10), p->turns);
+	assert_shows(&s, p->shows);
+	assert_shows(&s, p->also);
+	if (p->hides && sim_line(&s, p->hides)) {
+		show_lines(&s);
+		fail_msg("there is a line '%s'", sim_line(&s, p->hides));
+	}
+	if (p->requests)
+		assert_int_equal(s.requests, p->requests);
+	sim_release(&s);
+}
+
+int main(void)
+{
+	enum { NPATHS = sizeof paths / sizeof *paths };
+	struct CMUnitTest tests[NPATHS];
+
+	for (size_t i = 0; i < NPATHS; i++)
+		tests[i] = (struct CMUnitTest){ paths[i].name, run_path, NULL, NULL, (void *)(uintptr_t)&paths[i] };
+	return cmocka_run_group_tests_name("loop_context", tests, NULL, NULL);
+}
