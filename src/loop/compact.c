@@ -54,8 +54,8 @@ static void set_error(struct loop *l, const char *why)
 
 /* ---- the request ---- */
 
-/* The same model with the same settings, so that its cache serves the request. Another one gets what it understands;
- * thinking with a budget would not fit beside the summary. */
+/* The same model with the same settings, so that its cache serves the request; another one gets what it understands.
+ * Thinking takes its budget from the cap: it is asked for only if there is room for both. */
 static void choose_model(struct loop *l, struct compaction *x)
 {
 	const char *other = l->cfg->compact_model;
@@ -75,10 +75,13 @@ static void choose_model(struct loop *l, struct compaction *x)
 		x->call.row = catalog_or_default(other);
 		x->call.without = WITHOUT_THINKING | WITHOUT_EFFORT | WITHOUT_EXTRA;
 	}
-	if (l->cfg->thinking_json && strstr(l->cfg->thinking_json, "budget_tokens"))
+	int64_t budget = x->how.strip ? 0 : loop_thinking_budget(l), most = x->call.row->max_output;
+	if (budget && x->before + REQUEST_TOKENS + x->call.max_tokens + budget <= context_marks_now(l->context)->window)
+		x->call.max_tokens += budget;
+	else if (budget)
 		x->call.without |= WITHOUT_THINKING;
-	if (x->call.row->max_output && x->call.max_tokens > x->call.row->max_output)
-		x->call.max_tokens = x->call.row->max_output;
+	if (most && x->call.max_tokens > most)
+		x->call.max_tokens = most;
 }
 
 /* Leaves the oldest rounds out so that about `over` tokens of `total` less are sent. False: no round is left to leave
@@ -113,6 +116,8 @@ static bool shrink(struct loop *l, struct compaction *x)
 	if ((f->fault != FAULT_PROMPT_TOO_LONG && f->fault != FAULT_INPUT_PLUS_MAX) || x->shrinks >= MAX_SHRINKS)
 		return false;
 	x->shrinks++;
+	if (!x->how.strip)
+		loop_learn_window(l, f->limit);
 	if (f->tokens > 0 && f->limit > 0)
 		over = f->tokens - f->limit + f->limit / 50 +
 		       (f->fault == FAULT_INPUT_PLUS_MAX ? x->call.max_tokens : 0);

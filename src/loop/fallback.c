@@ -72,7 +72,7 @@ static void strip_thinking(struct loop *l)
 
 	if (stripped < 0)
 		l->nomem = true;
-	if (stripped > 0 && loop_thinking_budgeted(l) && in_tool_loop(l->state.messages))
+	if (stripped > 0 && loop_thinking_budget(l) && in_tool_loop(l->state.messages))
 		l->without_once |= WITHOUT_THINKING;
 }
 

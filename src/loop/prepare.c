@@ -17,17 +17,18 @@ int64_t loop_tokens(const struct loop *l)
 	return estimate_tokens(&l->estimate, l->state.messages, l->fixed_bytes);
 }
 
-bool loop_thinking_budgeted(const struct loop *l)
+int64_t loop_thinking_budget(const struct loop *l)
 {
 	const char *text = l->cfg->thinking_json;
 	struct json doc = JSON_INIT;
-	struct error e = ERROR_INIT;
+	int64_t budget = 0;
 
-	if (!text || (l->without & WITHOUT_THINKING) || json_parse(&doc, text, strlen(text), 0, &e))
-		return false;
-	bool enabled = json_eq(&doc, json_get(&doc, json_root(&doc), "type"), "enabled");
+	if (!text || (l->without & WITHOUT_THINKING) || json_parse(&doc, text, strlen(text), JSON_BORROW, NULL))
+		return 0;
+	if (json_eq(&doc, json_get(&doc, json_root(&doc), "type"), "enabled"))
+		budget = json_int_or(&doc, json_get(&doc, json_root(&doc), "budget_tokens"), 1);
 	json_release(&doc);
-	return enabled;
+	return budget;
 }
 
 /* Marks that the job set for one window need not ascend in another: then ours hold there, but for what is off. */
@@ -41,12 +42,12 @@ static void use_own_marks(struct context_spec *spec)
 			marks[i]->kind = MARK_AUTO;
 }
 
-static void set_marks(struct loop *l)
+void loop_set_marks(struct loop *l)
 {
 	const struct catalog_row *row = loop_row(l);
 	struct context_spec spec = l->cfg->context;
 	struct context_model m = { .thinking_bound = row->flags & CAT_THINKING_BOUND,
-		                   .thinking_budgeted = loop_thinking_budgeted(l) };
+		                   .thinking_budgeted = loop_thinking_budget(l) > 0 };
 	int64_t cap = l->cfg->max_output_tokens ? l->cfg->max_output_tokens : catalog_default_max_output(row);
 	struct error e = ERROR_INIT;
 
@@ -65,23 +66,19 @@ void loop_use_model(struct loop *l, size_t index)
 	l->model = index;
 	l->estimate.bytes_per_token = loop_row(l)->flags & CAT_DENSE_TOKENS ? 3 : 4;
 	l->window = 0;
-	set_marks(l);
+	loop_set_marks(l);
 }
 
-void loop_learn_size(struct loop *l, const struct call_failure *f)
+void loop_learn_window(struct loop *l, int64_t limit)
 {
 	int64_t known = context_marks_now(l->context)->window;
 
-	if (f->tokens > 0) {
-		l->estimate.anchor_tokens = f->tokens;
-		l->estimate.anchor_bytes = l->state.messages->weight;
-	}
-	if (f->limit < LEAST_WINDOW || (known && known <= f->limit))
+	if (limit < LEAST_WINDOW || (known && known <= limit))
 		return;
-	l->window = f->limit;
+	l->window = limit;
 	loop_notice(l, "window_learned", "the server takes %" PRId64 " tokens at most; that is the window from now on",
-	            f->limit);
-	set_marks(l);
+	            limit);
+	loop_set_marks(l);
 }
 
 void loop_take_report(struct loop *l, const struct context_report *report)

@@ -10,9 +10,13 @@
 #define MAX_RECOVERIES 3
 #define MIN_USEFUL_CAP 1000
 
-static const char resume_text[] =
-        "Your answer was cut at the output limit. Go on exactly where it stopped: no apology, no repetition of what "
-        "you already wrote. If much is left to do, do it in smaller pieces.";
+#define RESUME                                                                                                         \
+	"Go on exactly where it stopped: no apology, no repetition of what you already wrote. If much is left to do, " \
+	"do it in smaller pieces."
+static const char resume_text[] = "Your answer was cut at the output limit. " RESUME;
+static const char resume_in_new_window[] =
+        "Your answer was cut because the context window was full. Older parts of the conversation have been replaced "
+        "by a summary since. " RESUME;
 
 /* Faults that are mended by leaving something out, once each. */
 static const struct repair {
@@ -28,14 +32,19 @@ static const struct repair {
 	{ FAULT_BETA, WITHOUT_BETAS, "the beta header" },
 };
 
-static bool leave_out(struct loop *l, enum request_fault fault)
+/* What another model minds says nothing of the one that answers. */
+static bool leave_out(struct loop *l, struct call *c, enum request_fault fault)
 {
+	unsigned *without = strcmp(c->model, loop_model(l)) != 0 ? &c->without : &l->without;
+
 	for (size_t i = 0; i < sizeof repairs / sizeof *repairs; i++) {
 		if (repairs[i].fault != fault)
 			continue;
-		if (l->without & repairs[i].without)
+		if ((l->without | c->without) & repairs[i].without)
 			return false; /* it was left out already: that is not what the server minds */
-		l->without |= repairs[i].without;
+		*without |= repairs[i].without;
+		if (l->without & WITHOUT_THINKING)
+			loop_set_marks(l); /* an edit need not spare thinking that is not asked for */
 		loop_notice(l, "request_repaired", "the server refused the request; sending it again without %s",
 		            repairs[i].what);
 		return true;
@@ -106,10 +115,10 @@ bool loop_repair_request(struct loop *l, struct call *c, const struct model_end 
 	case FAULT_INPUT_PLUS_MAX:
 		return info.limit > 0 && info.tokens >= 0 &&
 		       clamp_cap(l, c, info.fault, info.limit - info.tokens - MIN_USEFUL_CAP);
-	case FAULT_IMAGE:
-		return replace_image(l, end->message);
+	case FAULT_IMAGE: /* a summary can wait until the main model has met it */
+		return c->kind == MODEL_MAIN && replace_image(l, end->message);
 	default:
-		return leave_out(l, info.fault);
+		return leave_out(l, c, info.fault);
 	}
 }
 
@@ -151,7 +160,11 @@ static struct verdict too_long(struct loop *l)
 {
 	enum terminal_reason stopped = TERM_NONE;
 
-	loop_learn_size(l, &l->failure);
+	if (l->failure.tokens > 0) {
+		l->estimate.anchor_tokens = l->failure.tokens;
+		l->estimate.anchor_bytes = l->state.messages->weight;
+	}
+	loop_learn_window(l, l->failure.limit);
 	if (l->state.transition != CONT_COLLAPSE_DRAIN && drain(l))
 		return verdict_go(CONT_COLLAPSE_DRAIN, &l->state);
 	switch (compact_now(l, &stopped)) {
@@ -218,13 +231,13 @@ static struct verdict give_up_cut(struct loop *l, const char *why)
 }
 
 /* What there is of the answer enters the conversation, and the model is told to go on from there. */
-static void keep_partial(struct loop *l, struct loop_state *next)
+static void keep_partial(struct loop *l, struct loop_state *next, const char *resume)
 {
 	reply_drop_incomplete(l);
 	reply_accept_lines(l);
 	reply_store(l);
 	next->turn_count += !l->state.same_turn;
-	loop_say(l, resume_text);
+	loop_say(l, resume);
 }
 
 /* Prompt and answer together fill the window: room is made in front of the partial answer, which then goes on. */
@@ -248,7 +261,7 @@ static struct verdict window_exceeded(struct loop *l)
 		break;
 	}
 	struct loop_state next = l->state;
-	keep_partial(l, &next);
+	keep_partial(l, &next, resume_in_new_window);
 	l->estimate.anchor_tokens = -1; /* its usage tells of the conversation as it was */
 	next.same_turn = true;
 	return verdict_go(CONT_REACTIVE_COMPACT, &next);
@@ -277,7 +290,7 @@ struct verdict loop_recover_cut(struct loop *l)
 	if (l->state.max_output_recovery_count >= MAX_RECOVERIES)
 		return give_up_cut(
 		        l, "the answer was cut at the output limit, and resuming it did not bring it to an end");
-	keep_partial(l, &next);
+	keep_partial(l, &next, resume_text);
 	next.same_turn = false;
 	next.max_output_recovery_count++;
 	return verdict_go(CONT_MAX_OUTPUT_RECOVERY, &next);

@@ -156,14 +156,16 @@ bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev);
 bool loop_prepare(struct loop *l, enum terminal_reason *stopped);
 /* The model with that index is asked from now on: its window, its tokens. */
 void loop_use_model(struct loop *l, size_t index);
-/* Thinking with a budget is asked for: the answers since the last user text need theirs. */
-bool loop_thinking_budgeted(const struct loop *l);
+/* Marks for the model that is asked, anew: something that they follow from has changed. */
+void loop_set_marks(struct loop *l);
+/* The tokens that thinking may take; 0 = none, or as many as the model likes. */
+int64_t loop_thinking_budget(const struct loop *l);
 /* What the next request of the main model is held to take. */
 int64_t loop_tokens(const struct loop *l);
 /* Shows what the layers did. */
 void loop_take_report(struct loop *l, const struct context_report *report);
-/* The server refused the prompt and named numbers: they are believed from now on. */
-void loop_learn_size(struct loop *l, const struct call_failure *f);
+/* The server refused a prompt and named its limit: believed if it is less than what was known. */
+void loop_learn_window(struct loop *l, int64_t limit);
 static inline int loop_turn(const struct loop *l) /* that the next request is for */
 {
 	return l->state.turn_count + (l->state.same_turn ? 0 : 1);

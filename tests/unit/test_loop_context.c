@@ -285,12 +285,226 @@ static void run_path(void **state)
 	sim_release(&s);
 }
 
+/* ---- what is sent and told ---- */
+
+#define MOST 16
+
+static struct sent {
+	enum model_kind kind;
+	char model[32];
+	int64_t max_tokens;
+	unsigned without;
+	size_t messages;
+} sent[MOST];
+static size_t nsent;
+static struct told {
+	struct event_compact compact;
+	struct usage compact_usage;
+	struct model_usage models[4];
+	size_t nmodels;
+	int64_t cost;
+} told;
+static struct loop_deps sim;
+
+static int see_request(void *ctx, const struct model_request *req, struct error *e)
+{
+	assert_true(nsent < MOST);
+	struct sent *x = &sent[nsent++];
+	x->kind = req->kind;
+	snprintf(x->model, sizeof x->model, "%s", req->model);
+	x->max_tokens = req->max_tokens;
+	x->without = req->without;
+	x->messages = req->messages->n;
+	return sim.model_start(ctx, req, e);
+}
+
+static int see_event(void *ctx, struct event *ev, struct error *e)
+{
+	if (ev->kind == EVENT_COMPACT_BOUNDARY) {
+		told.compact = ev->u.compact;
+		told.compact_usage = *ev->u.compact.usage;
+	} else if (ev->kind == EVENT_RESULT) {
+		for (size_t i = 0; i < ev->u.result.nmodels && i < 4; i++)
+			told.models[told.nmodels++] = ev->u.result.models[i];
+		told.cost = ev->u.result.cost_nano_usd;
+	}
+	return sim.emit(ctx, ev, e);
+}
+
+static void stand_before(struct loop_deps *deps)
+{
+	sim = *deps;
+	deps->model_start = see_request;
+	deps->emit = see_event;
+	nsent = 0;
+	told = (struct told){ .nmodels = 0 };
+}
+
+static void watch(struct sim *s, const char *const *script)
+{
+	static const struct path usual = { .name = "usual" };
+
+	sim_init(s, script);
+	configure(s, &usual);
+	s->stand_before = stand_before;
+}
+
+static void finish(struct sim *s, const char *trace)
+{
+	sim_run(s, "do it");
+	assert_string_equal(s->problem, "");
+	assert_string_equal(s->trace, trace);
+	sim_release(s);
+}
+
+static void a_summary_is_asked_of_the_same_model(void **state)
+{
+	static struct sim s;
+	const char *const script[] = { FOUR, "text the summary", "text done", NULL };
+
+	(void)state;
+	watch(&s, script);
+	finish(&s, TURNS4 "completed");
+	assert_int_equal(nsent, 6);
+	assert_int_equal(sent[4].kind, MODEL_COMPACT);
+	assert_string_equal(sent[4].model, "sim");
+	assert_int_equal(sent[4].max_tokens, 1875);
+	assert_int_equal(sent[4].without, 0);
+	assert_int_equal(sent[4].messages, 9);
+	assert_int_equal(sent[5].kind, MODEL_MAIN);
+	assert_int_equal(sent[5].max_tokens, 8000);
+	assert_true(sent[5].messages < 9);
+	assert_false(told.compact.reactive);
+	assert_true(told.compact.pre_tokens >= 6563);
+	assert_true(told.compact.post_tokens > 0 && told.compact.post_tokens < 4000);
+	assert_string_equal(told.compact.model, "sim");
+	assert_true(told.compact_usage.input > 6563);
+	assert_int_equal(told.nmodels, 1);
+}
+
+static void every_model_has_its_row(void **state)
+{
+	static struct sim s;
+	const char *const script[] = { FOUR, "text sum | text x | cut", "text the summary", "text done", NULL };
+
+	(void)state;
+	watch(&s, script);
+	s.cfg.compact_model = "claude-haiku-4-5";
+	s.cfg.thinking_json = "{\"type\":\"enabled\",\"budget_tokens\":1024}";
+	finish(&s, TURNS4 "completed");
+	assert_string_equal(sent[5].model, "claude-haiku-4-5");
+	assert_int_equal(sent[5].without, WITHOUT_THINKING | WITHOUT_EFFORT | WITHOUT_EXTRA);
+	assert_int_equal(told.nmodels, 2);
+	assert_string_equal(told.models[0].model, "sim");
+	assert_string_equal(told.models[1].model, "claude-haiku-4-5");
+	assert_int_equal(told.models[1].window, 200000);
+	assert_true(told.models[1].cost_nano_usd > 0);
+	assert_int_equal(told.cost, told.models[0].cost_nano_usd + told.models[1].cost_nano_usd);
+	/* both attempts were paid */
+	assert_int_equal(told.models[1].usage.input, told.compact_usage.input);
+	assert_true(told.compact_usage.input > 2 * 6563);
+}
+
+static void thinking_finds_room_beside_a_summary(void **state)
+{
+	static struct sim s;
+	const char *const script[] = { FOUR, "text the summary", "text done", NULL };
+	static const char *const settings[] = { "{\"type\":\"enabled\",\"budget_tokens\":100}",
+		                                "{\"type\":\"enabled\",\"budget_tokens\":3000}",
+		                                "{\"type\":\"adaptive\"}" };
+	const int64_t caps[] = { 1875 + 100, 1875, 1875 };
+	const unsigned without[] = { 0, WITHOUT_THINKING, 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		watch(&s, script);
+		s.cfg.thinking_json = settings[i];
+		finish(&s, TURNS4 "completed");
+		assert_int_equal(sent[4].kind, MODEL_COMPACT);
+		assert_int_equal(sent[4].max_tokens, caps[i]);
+		assert_int_equal(sent[4].without, without[i]);
+		assert_int_equal(sent[5].without, 0);
+	}
+}
+
+static void what_another_model_minds_is_its_own(void **state)
+{
+	static struct sim s;
+	const char *const script[] = {
+		FOUR,
+		"http 400 invalid_request_error max_tokens: 1875 > 1500, which is the maximum allowed number of output "
+		"tokens for small",
+		"http 400 invalid_request_error cache_control cannot be set for empty text blocks",
+		"text the summary",
+		"text done",
+		NULL
+	};
+
+	(void)state;
+	watch(&s, script);
+	s.cfg.compact_model = "small";
+	finish(&s, TURNS4 "completed");
+	assert_int_equal(nsent, 8);
+	assert_int_equal(sent[5].max_tokens, 1500);
+	assert_true(sent[6].without & WITHOUT_CACHE_MARKS);
+	assert_int_equal(sent[7].max_tokens, 8000);
+	assert_int_equal(sent[7].without, 0);
+}
+
+static void to_count_costs_nothing(void **state)
+{
+	static struct sim s;
+	const char *const script[] = { "count 100", "usage 200 10 | text done", NULL };
+	char *task = task_of(&(struct path){ .task_bytes = TOKENS(7400) });
+
+	(void)state;
+	watch(&s, script);
+	sim_run(&s, task);
+	free(task);
+	assert_string_equal(s.problem, "");
+	assert_string_equal(s.trace, "completed");
+	sim_release(&s);
+	assert_int_equal(sent[0].kind, MODEL_COUNT);
+	assert_int_equal(told.models[0].usage.input, 200);
+}
+
+/* Thinking with a budget is kept as long as the calls go on; what must go all the same takes the setting with it. */
+static void an_edit_that_breaks_thinking_sends_one_request_without(void **state)
+{
+	static struct sim s;
+	const char *const script[] = { "thinking hm | " ROUND("t1"),
+		                       "thinking hm | " ROUND("t2"),
+		                       "thinking hm | " ROUND("t3"),
+		                       "thinking hm | " ROUND("t4"),
+		                       "text the summary",
+		                       "use SafeA a",
+		                       "text done",
+		                       NULL };
+
+	(void)state;
+	watch(&s, script);
+	s.cfg.thinking_json = "{\"type\":\"enabled\",\"budget_tokens\":300}";
+	finish(&s, TURNS4 "next_turn completed");
+	assert_int_equal(sent[4].kind, MODEL_COMPACT);
+	assert_int_equal(sent[5].without, WITHOUT_THINKING);
+	assert_int_equal(sent[6].without, 0);
+}
+
 int main(void)
 {
 	enum { NPATHS = sizeof paths / sizeof *paths };
-	struct CMUnitTest tests[NPATHS];
+	const struct CMUnitTest more[] = {
+		cmocka_unit_test(a_summary_is_asked_of_the_same_model),
+		cmocka_unit_test(every_model_has_its_row),
+		cmocka_unit_test(thinking_finds_room_beside_a_summary),
+		cmocka_unit_test(what_another_model_minds_is_its_own),
+		cmocka_unit_test(to_count_costs_nothing),
+		cmocka_unit_test(an_edit_that_breaks_thinking_sends_one_request_without),
+	};
+	struct CMUnitTest tests[NPATHS + sizeof more / sizeof *more];
 
 	for (size_t i = 0; i < NPATHS; i++)
 		tests[i] = (struct CMUnitTest){ paths[i].name, run_path, NULL, NULL, (void *)(uintptr_t)&paths[i] };
+	memcpy(tests + NPATHS, more, sizeof more);
 	return cmocka_run_group_tests_name("loop_context", tests, NULL, NULL);
 }
