@@ -229,6 +229,20 @@ void calls_discard(struct loop *l);
 void calls_forget(struct loop *l);                         /* all have their results in history */
 bool calls_is_stray(const struct loop *l, const char *id); /* a withdrawn answer's call that may still run */
 
+/* ---- results.c: from the calls' results to the message that holds them ---- */
+struct results {
+	struct loop *l;
+	struct message *message; /* takes the results, in call order */
+	struct result_text *v;   /* of each call, what it may have */
+	size_t unusable;         /* results of calls that could not be understood */
+	size_t whole_bytes, cut_bytes;
+};
+/* Takes and shows every result that is there and whose length is certain: until all calls are done a long one waits,
+ * since the others of the message may leave it less room. */
+void results_yield(struct results *r);
+/* All are taken: tells what was cut. */
+void results_end(struct results *r);
+
 /* ---- tools.c: phase 3 ---- */
 struct verdict loop_run_tools(struct loop *l);
 /* The same for an answer whose stream broke after a call with effects had started: its complete blocks are the answer.

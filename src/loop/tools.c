@@ -12,54 +12,6 @@
 
 #define MAX_MALFORMED 5
 
-static void note_denied(struct loop *l, const struct executor_call *c)
-{
-	struct event ev = { .kind = EVENT_PERMISSION_DENIED };
-
-	ev.u.denied = (struct event_denied){ .tool_name = c->use->name,
-		                             .tool_use_id = c->use->id,
-		                             .reason_type = c->result.denied_reason,
-		                             .message = c->result.text ? c->result.text : "" };
-	loop_emit(l, &ev);
-	struct block **grown = realloc(l->denied, (l->ndenied + 1) * sizeof *grown);
-	if (!grown) {
-		l->nomem = true;
-		return;
-	}
-	l->denied = grown;
-	l->denied[l->ndenied++] = block_ref(c->use);
-}
-
-/* One result becomes a block of the user message and a line. */
-static void yield_result(struct loop *l, struct executor_call *c, struct message *m)
-{
-	struct tool_result *r = &c->result;
-	struct block *b = r->content_json
-	                          ? block_new_tool_result_json(c->use->id, r->content_json, strlen(r->content_json))
-	                          : block_new_tool_result(c->use->id, r->text ? r->text : "", r->text_len, r->is_error);
-	if (!b) {
-		l->nomem = true;
-		return;
-	}
-	if (r->denied)
-		note_denied(l, c);
-	struct event ev = { .kind = EVENT_USER };
-	ev.u.user = (struct event_user){ .block = b, .structured = r->structured, .file = r->file };
-	loop_emit(l, &ev);
-	if (message_add(m, b))
-		l->nomem = true;
-}
-
-static void yield_ready(struct loop *l, struct message *m, size_t *unusable)
-{
-	struct executor_call *c;
-
-	while ((c = executor_yield(&l->executor))) {
-		*unusable += c->result.invalid;
-		yield_result(l, c, m);
-	}
-}
-
 /* One wait; a call that is done is noted. False: nothing (more) came until then, or the run must end. */
 static bool take_event(struct loop *l, int64_t until)
 {
@@ -75,6 +27,8 @@ static bool take_event(struct loop *l, int64_t until)
 /* Runs all queued calls; some may run or be done already. The results are in m, in call order, whatever happened. */
 static void run_calls(struct loop *l, struct message *m, size_t *unusable)
 {
+	struct results r = { .l = l, .message = m };
+
 	for (;;) {
 		while (take_event(l, 0)) /* a signal that is there already must be seen before the next call starts */
 			;
@@ -83,13 +37,16 @@ static void run_calls(struct loop *l, struct message *m, size_t *unusable)
 		calls_start(l);
 		if (l->broken)
 			break; /* a call could not be started: nothing would end the wait for it */
-		yield_ready(l, m, unusable);
+		results_yield(&r);
 		if (executor_idle(&l->executor))
-			return;
+			break;
 		take_event(l, CLOCK_NEVER);
 	}
-	calls_abort(l);
-	yield_ready(l, m, unusable);
+	if (!executor_idle(&l->executor))
+		calls_abort(l);
+	results_yield(&r);
+	results_end(&r);
+	*unusable = r.unusable;
 }
 
 static int64_t used_cost(const struct loop *l)

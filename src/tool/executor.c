@@ -115,18 +115,21 @@ struct executor_call *executor_find(struct executor *x, const char *tool_use_id)
 	return NULL;
 }
 
+struct executor_call *executor_ready(const struct executor *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->calls[i].state != CALL_YIELDED)
+			return x->calls[i].state == CALL_COMPLETED ? &x->calls[i] : NULL;
+	return NULL;
+}
+
 struct executor_call *executor_yield(struct executor *x)
 {
-	for (size_t i = 0; i < x->n; i++) {
-		struct executor_call *c = &x->calls[i];
-		if (c->state == CALL_YIELDED)
-			continue;
-		if (c->state != CALL_COMPLETED)
-			return NULL;
+	struct executor_call *c = executor_ready(x);
+
+	if (c)
 		c->state = CALL_YIELDED;
-		return c;
-	}
-	return NULL;
+	return c;
 }
 
 bool executor_idle(const struct executor *x)

@@ -76,6 +76,14 @@ example() { # example NAME [ARGUMENT]...
 	done < <(sed -n '/^    tools:/,/read_deny/p' "$QUERN_SRC/README.md")
 }
 
+@test "09: more than fits into the window" {
+	example 09-small-window
+	is "$rc" 0
+	is "$(grep -c '^microcompact: [0-9]* of [0-9]* tokens freed$' "$T/out")" 4
+	is "$(grep -c '^summary: [0-9]* tokens became [0-9]*$' "$T/out")" 1
+	has "$(tail -n 1 "$T/out")" "Test 191 failed first, on day 3"
+}
+
 @test "each example has its README, a run script and a tape that is checked whole" {
 	local d t
 	for d in "$EX"/*/; do

@@ -99,6 +99,17 @@ static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 	counting = true;
 }
 
+/* Without memory it leaves the result as it was. */
+static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed)
+{
+	if (fails())
+		return -1;
+	counting = false;
+	int rc = sim.tool_shorten(ctx, tool_use_id, res, allowed);
+	counting = true;
+	return rc;
+}
+
 static int emit(void *ctx, struct event *ev, struct error *e)
 {
 	counting = false;
@@ -123,6 +134,7 @@ static void stand_before(struct loop_deps *deps)
 	deps->model_cancel = model_cancel;
 	deps->tool_start = tool_start;
 	deps->tool_cancel = tool_cancel;
+	deps->tool_shorten = tool_shorten;
 	deps->emit = emit;
 	deps->next_event = next_event;
 }
@@ -155,6 +167,8 @@ static const struct talk talks[] = {
 	                  "use SafeA i | use UnsafeA j") },
 	{ "calls that cannot run",
 	  S("use Unknown u | use Deny d | bad SafeA b {x | use Fail f | use UnsafeA t1", "text done") },
+	{ "results that are too long for one message",
+	  S("use SafeA a {\"size\":150000} | use SafeB b | use UnsafeA c {\"size\":150000}", "text done") },
 	{ "calls over the limit", S("use SafeA t1 | use UnsafeA t2 | text x"), .max_tool_calls = 1 },
 	{ "a broken answer", S("use SafeA t1 | text x | text y | cut", "text done") },
 	{ "a salvaged answer", S("use UnsafeA t1 {\"ms\":500} | unsigned u | use SafeA t2 | open | cut", "text done") },
