@@ -127,6 +127,22 @@ static int next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct
 	return rc;
 }
 
+static void tool_forget(void *ctx, const char *tool_use_id)
+{
+	counting = false;
+	((struct sim *)ctx)->starved = failed;
+	sim.tool_forget(ctx, tool_use_id);
+	counting = true;
+}
+
+static int recent_file(void *ctx, size_t i, size_t max, struct buf *out, struct error *e)
+{
+	counting = false;
+	int rc = sim.recent_file(ctx, i, max, out, e);
+	counting = true;
+	return rc;
+}
+
 static void stand_before(struct loop_deps *deps)
 {
 	sim = *deps;
@@ -137,6 +153,8 @@ static void stand_before(struct loop_deps *deps)
 	deps->tool_shorten = tool_shorten;
 	deps->emit = emit;
 	deps->next_event = next_event;
+	deps->tool_forget = tool_forget;
+	deps->recent_file = recent_file;
 }
 
 /* ---- the conversations ---- */
@@ -155,9 +173,33 @@ struct talk {
 	const char *const *script;
 	int64_t signal_at, max_tool_calls;
 	bool batch;
+	int64_t window; /* that the loop is told of; the layers are on in it. 0 = one that nothing fills */
+	size_t task_bytes;
+	const char *compact_model, *thinking;
 };
 
+#define ROUND(id) "thinking hm | use UnsafeB " id " {\"size\":7000}"
+#define TOO_LONG  "http 400 invalid_request_error prompt is too long: 9000 tokens > 8000 maximum"
+
 static const struct talk talks[] = {
+	{ "a compaction",
+	  S(ROUND("t1"), ROUND("t2"), ROUND("t3"), ROUND("t4"), "text  ", "text x | use SafeA a", "text sum",
+	    "use SafeA b", "text done"),
+	  .window = 10000 },
+	{ "a compaction by another model, with thinking",
+	  S(ROUND("t1"), ROUND("t2"), ROUND("t3"), ROUND("t4"), TOO_LONG, "text sum", "text done"), .window = 10000,
+	  .compact_model = "small", .thinking = "{\"type\":\"enabled\",\"budget_tokens\":100}" },
+	{ "old results and folds",
+	  S("use SafeA t1 {\"size\":7000}", "use SafeA t2 {\"size\":7000} | text x", ROUND("t3"), ROUND("t4"),
+	    ROUND("t5"), TOO_LONG, "text x | use SafeA a", TOO_LONG, "text done"),
+	  .window = 12000 },
+	{ "an emergency summary", S(ROUND("t1"), ROUND("t2"), TOO_LONG, TOO_LONG, "text sum", "text done"),
+	  .window = 10000 },
+	{ "a window that is full in the answer",
+	  S(ROUND("t1"), ROUND("t2"), "text part | stop model_context_window_exceeded", "text sum", "text done"),
+	  .window = 10000 },
+	{ "a count", S("count 7000", "use SafeA t1", "text done"), .window = 10000, .task_bytes = 29600 },
+	{ "the blocking limit", S("count 7300"), .window = 10000, .task_bytes = 29600 },
 	{ "text", S("thinking hm | text hello") },
 	{ "calls",
 	  S("text x | use SafeA t1 | use SafeB t2 | use UnsafeA t3", "use SafeA t1 | use UnsafeA t1", "text done") },
@@ -190,16 +232,37 @@ static const struct talk talks[] = {
 	{ "a signal while calls run", S("text x | use Slow t1 | use SafeA t2"), .signal_at = 5000 },
 };
 
+static void set_window(struct sim *s, const struct talk *t)
+{
+	static struct catalog_row row;
+
+	if (!t->window)
+		return;
+	row = *s->cfg.row;
+	row.window = t->window;
+	s->cfg.row = &row;
+	s->cfg.context = (struct context_spec){ .microcompact_keep = 1, .snip = { MARK_OFF, 0 } };
+	s->cfg.compact_model = t->compact_model;
+	s->cfg.thinking_json = t->thinking;
+	s->window = 1000000; /* the model takes anything but what the script says; it counts what it is sent */
+	s->bytes_per_token = 4;
+}
+
 static void play(struct sim *s, const struct talk *t, long n)
 {
+	static char task[32768];
+
 	sim_init(s, t->script);
 	s->stand_before = stand_before;
 	s->signal_at = t->signal_at;
 	s->cfg.max_tool_calls = t->max_tool_calls;
 	s->cfg.calls_wait = t->batch;
+	set_window(s, t);
+	memset(task, 't', sizeof task);
+	task[t->task_bytes ? t->task_bytes : 4] = '\0';
 	left = n;
 	failed = false;
-	sim_run(s, "task");
+	sim_run(s, task);
 	counting = false;
 }
 
