@@ -152,6 +152,10 @@ void check_bound(struct sim *s, const struct step *step)
 	if (s->requests > requests_bound(s))
 		sim_problem(s, "request %d, at most %lld follow from the limits", s->requests,
 		            (long long)requests_bound(s));
+	if (step->req->kind == MODEL_MAIN && s->w->costly >= 3)
+		sim_problem(s, "%d attempts of a call had content", s->w->costly);
+	if (step->req->kind == MODEL_MAIN && s->w->lowered > 1)
+		sim_problem(s, "the cap was lowered %d times in a call", s->w->lowered);
 	if (step->req->kind == MODEL_MAIN && s->w->attempts >= per_call)
 		sim_problem(s, "attempt %d of a call that may take %lld", s->w->attempts + 1, (long long)per_call);
 	if (s->w->repairs > MAX_REPAIRS * (1 + (int)s->cfg.nfallbacks))
@@ -209,7 +213,7 @@ void check_gate(struct sim *s, const struct step *step)
 	const struct loop_config *c = &s->cfg;
 	const struct witness *w = s->w;
 
-	if (w->signalled)
+	if (w->signalled || sim_signal_due(s))
 		sim_problem(s, "a request after a signal");
 	if (s->clock >= c->deadline)
 		sim_problem(s, "a request after the deadline");
@@ -259,6 +263,15 @@ void check_alone(struct sim *s, const struct step *step)
 		sim_problem(s, "a request after the result");
 	if (s->running_safe || s->running_unsafe)
 		sim_problem(s, "a request while tools run");
+}
+
+/* Three overloads in a row, and there is another model: it is asked. */
+void check_overloads(struct sim *s, const struct step *step)
+{
+	const struct witness *w = s->w;
+
+	if (step->req->kind == MODEL_MAIN && w->overloads >= 3 && w->fallbacks < (int)s->cfg.nfallbacks && !w->switched)
+		sim_problem(s, "%d overloads in a row, and the same model is asked", w->overloads);
 }
 
 static bool is_thinking(const struct block *b)

@@ -74,6 +74,12 @@ struct guard {
 	int used, most;
 };
 
+/* With the answer that is accepted now. */
+static int unusable_in_a_row(const struct witness *w)
+{
+	return w->nopen > 0 && w->usable == 0 ? w->unusable + 1 : 0;
+}
+
 void check_guards(struct sim *s, const struct step *step)
 {
 	const struct witness *w = s->w;
@@ -87,6 +93,7 @@ void check_guards(struct sim *s, const struct step *step)
 		{ CONT_PAUSE_TURN, "pauses in a row", w->pauses, 5 },
 		{ CONT_SALVAGED_STREAM, "salvaged answers in a row", w->salvages, 2 },
 		{ CONT_MODEL_FALLBACK, "switches of the model", w->fallbacks, models },
+		{ CONT_NEXT_TURN, "answers in a row with nothing but unusable calls", unusable_in_a_row(w) - 1, 4 },
 	};
 
 	if (step->event->kind != EVENT_TRANSITION)
@@ -204,7 +211,7 @@ void check_start_gate(struct sim *s, const struct step *step)
 
 	if (s->ended)
 		sim_problem(s, "'%s' starts after the result", id);
-	if (s->w->signalled)
+	if (s->w->signalled || sim_signal_due(s))
 		sim_problem(s, "'%s' starts after a signal", id);
 	if (s->clock >= s->cfg.deadline)
 		sim_problem(s, "'%s' starts after the deadline", id);
@@ -223,6 +230,19 @@ void check_tombstone(struct sim *s, const struct step *step)
 	    (int)step->event->u.tombstone.n != s->w->pending_lines)
 		sim_problem(s, "%d lines were shown, %zu are withdrawn", s->w->pending_lines,
 		            step->event->u.tombstone.n);
+}
+
+/* What does not stand is withdrawn before the turn begins again. */
+void check_same_turn(struct sim *s, const struct step *step)
+{
+	static const enum continue_reason withdrawn[] = { CONT_MAX_OUTPUT_ESCALATE, CONT_MODEL_FALLBACK,
+		                                          CONT_COLLAPSE_DRAIN, CONT_REACTIVE_COMPACT };
+
+	for (size_t i = 0; step->event->kind == EVENT_TRANSITION && i < LENGTH(withdrawn); i++)
+		if (!strcmp(step->event->u.transition.reason, continue_row(withdrawn[i])->name) && s->w->pending_lines)
+			sim_problem(s, "%d lines are left behind", s->w->pending_lines);
+	if (step->event->kind == EVENT_MODEL_SWITCH && s->w->unanswered)
+		sim_problem(s, "%d calls have no result, and another model is asked", s->w->unanswered);
 }
 
 /* What the result says was used is what was. */
@@ -244,6 +264,8 @@ void check_account(struct sim *s, const struct step *step)
 			if (!strcmp(r->limits[i].limit, seen[k].limit) && r->limits[i].used != seen[k].used)
 				sim_problem(s, "%s: %lld are told, %lld were used", seen[k].limit,
 				            (long long)r->limits[i].used, (long long)seen[k].used);
+	if (r->api_error_status && r->api_error_status != s->w->status && !s->starved)
+		sim_problem(s, "status %d is told, the last one was %d", r->api_error_status, s->w->status);
 	if (r->num_turns < s->w->turns || r->num_turns > s->w->turns + 1)
 		sim_problem(s, "%d turns are told, %d were seen", r->num_turns, s->w->turns);
 }

@@ -39,6 +39,8 @@ static const struct check {
 	{ 0, "the cache serves a compaction", AT_REQUEST, check_tools_sent },
 	{ 0, "withdrawn lines", AT_REQUEST, check_withdrawn_lines },
 	{ 0, "the history's sums", AT_REQUEST, check_sums },
+	{ 0, "overloads", AT_REQUEST, check_overloads },
+	{ 0, "the same turn", AT_EVENT, check_same_turn },
 	{ 0, "tombstones", AT_EVENT, check_tombstone },
 	{ 0, "the account", AT_RESULT, check_account },
 	{ 0, "the result's words", AT_RESULT, check_end },

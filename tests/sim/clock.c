@@ -130,6 +130,14 @@ int sim_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct er
 	return 0;
 }
 
+bool sim_signal_due(const struct sim *s)
+{
+	for (const struct sim_event *q = s->queue; q && q->at <= s->clock; q = q->next)
+		if (q->ev.kind == LOOP_EV_SIGNAL)
+			return true;
+	return false;
+}
+
 void sim_release_queue(struct sim *s)
 {
 	drop_current(s);

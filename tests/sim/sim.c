@@ -36,8 +36,11 @@ static void model_cancel(void *ctx, enum model_kind kind)
 {
 	struct sim *s = ctx;
 
-	if (*sim_running(s, kind))
+	if (*sim_running(s, kind)) {
 		witness_flight_ends(s, kind);
+		if (kind != MODEL_SUMMARY)
+			s->w->overloads = s->w->status = 0;
+	}
 	*sim_running(s, kind) = false;
 	sim_drop_model_events(s, kind);
 }

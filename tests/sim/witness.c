@@ -89,7 +89,10 @@ void witness_request(struct sim *s, const struct model_request *req)
 	sim_digest(s, &req->without, sizeof req->without);
 	if (req->kind != MODEL_MAIN)
 		return;
+	w->lowered += w->attempts > 0 && req->max_tokens < w->last_cap;
+	w->last_cap = req->max_tokens;
 	w->attempts++;
+	w->unanswered = 0;
 	w->declined = false;
 	keep_sent(s, req->messages);
 	w->system = req->system;
@@ -115,6 +118,28 @@ void witness_flight_ends(struct sim *s, enum model_kind kind)
 	f->usage = (struct usage)USAGE_UNKNOWN;
 }
 
+static bool is_overload(const struct model_end *end)
+{
+	return end->failure != MODEL_FINE && ((end->error_type && strcasestr(end->error_type, "overloaded")) ||
+	                                      (end->message && strcasestr(end->message, "overloaded")));
+}
+
+static void see_end(struct sim *s, const struct loop_event *ev)
+{
+	const struct model_end *end = &ev->model.end;
+	struct witness *w = s->w;
+
+	if (ev->call == MODEL_SUMMARY || ev->call == MODEL_COUNT)
+		return;
+	if (ev->call == MODEL_COMPACT) {
+		w->overloads = 0;
+		return;
+	}
+	w->overloads = is_overload(end) ? w->overloads + 1 : 0;
+	w->status = end->failure == MODEL_FINE ? 0 : end->http_status;
+	w->costly += end->had_content && !end->complete;
+}
+
 void witness_model(struct sim *s, const struct loop_event *ev)
 {
 	struct flight *f = &s->w->flight[ev->call == MODEL_SUMMARY];
@@ -133,6 +158,7 @@ void witness_model(struct sim *s, const struct loop_event *ev)
 		if (ev->call == MODEL_COUNT) /* it costs nothing */
 			f->usage = (struct usage)USAGE_UNKNOWN;
 		witness_flight_ends(s, ev->call);
+		see_end(s, ev);
 		break;
 	default:
 		break;
@@ -180,6 +206,9 @@ static void count_transition(struct witness *w, enum continue_reason to)
 {
 	bool new_turn = continue_row(to)->new_turn;
 
+	if (new_turn || to == CONT_PAUSE_TURN)
+		w->unusable = w->nopen > 0 && w->usable == 0 ? w->unusable + 1 : 0;
+	w->usable = 0;
 	if (to == CONT_NEXT_TURN)
 		w->recoveries = w->reactives = w->nudges = 0;
 	if (to == CONT_STOP_HOOK_BLOCKING)
@@ -200,7 +229,7 @@ static void count_transition(struct witness *w, enum continue_reason to)
 		w->turns++;
 	if (new_turn || to == CONT_PAUSE_TURN)
 		w->in_turn = to == CONT_PAUSE_TURN;
-	w->attempts = 0;
+	w->attempts = w->costly = w->lowered = 0;
 	w->last = to;
 }
 
@@ -225,8 +254,12 @@ static void see_transition(struct sim *s, const struct event_transition *t)
 
 static void see_tombstone(struct witness *w)
 {
+	w->unanswered = 0;
+	for (size_t i = 0; i < w->nopen; i++)
+		w->unanswered += !list_has(w->answered, w->nanswered, w->open_calls[i]);
 	for (size_t i = w->accepted_runs; i < w->nran; i++)
 		w->ran[i].withdrawn = true;
+	w->usable = 0;
 	calls_settled(w);
 	w->pending_lines = 0;
 }
@@ -264,6 +297,8 @@ void witness_event(struct sim *s, const struct event *ev)
 		snprintf(w->synthetic, sizeof w->synthetic, "%s", ev->u.assistant.text);
 	}
 	if (b && b->kind == BLOCK_TOOL_USE)
+		w->usable += !b->bad_input && !sim_begins(b->name, "Unknown");
+	if (b && b->kind == BLOCK_TOOL_USE)
 		remember(w->open_calls, &w->nopen, LENGTH(w->open_calls), b->id);
 	if (b && b->kind == BLOCK_TOOL_RESULT)
 		remember(w->answered, &w->nanswered, LENGTH(w->answered), b->id);
@@ -281,6 +316,7 @@ void witness_event(struct sim *s, const struct event *ev)
 		w->edited = true;
 	if (ev->kind == EVENT_MODEL_SWITCH) {
 		w->edited = w->switched = true;
+		w->overloads = 0;
 		w->salvages = 0; /* of another model */
 	}
 	if (ev->kind == EVENT_RESULT) {

@@ -27,6 +27,7 @@ struct sim_event *sim_at(struct sim *s, int64_t when, enum loop_event_kind kind)
 struct sim_event *sim_model_event(struct sim *s, enum model_kind call, int64_t when, enum model_event_kind kind);
 const char *sim_text(struct sim_event *q, const char *t); /* owned by the event */
 void sim_drop_model_events(struct sim *s, enum model_kind call);
+bool sim_signal_due(const struct sim *s); /* it has come, and nobody has looked */
 void sim_release_queue(struct sim *s);
 int sim_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e);
 /* The two calls that may run at a time. */
@@ -103,8 +104,11 @@ struct witness {
 	struct flight flight[2]; /* foreground, background */
 	int64_t tokens, cost;
 	int turns, bounded_requests, repairs, attempts;
-	bool in_turn; /* a paused turn goes on */
-	int images;   /* replaced by notes */
+	int costly, lowered; /* of the attempts of a call */
+	int64_t last_cap;
+	int overloads; /* in a row */
+	bool in_turn;  /* a paused turn goes on */
+	int images;    /* replaced by notes */
 	/* guards */
 	enum continue_reason last;
 	int escalations, recoveries, reactives, nudges, pauses, salvages, fallbacks, drains;
@@ -112,6 +116,7 @@ struct witness {
 	/* lines */
 	unsigned events;
 	int pending_lines; /* shown, and neither accepted nor withdrawn */
+	int status;        /* of the main model's last failure, 0 if it answered */
 	int synthetics;
 	char synthetic[256];
 	/* the conversation as it was sent last */
@@ -121,6 +126,8 @@ struct witness {
 	/* calls */
 	char *open_calls[256], *answered[256];
 	size_t nopen, nanswered;
+	int usable, unusable; /* calls of the answer; answers in a row without one */
+	int unanswered;       /* calls that were withdrawn without a result */
 	struct run_call ran[1024];
 	size_t nran, accepted_runs; /* before the latter all belong to answers that stand or were withdrawn */
 	size_t withdrawn_runs;      /* how many there were when the tools were told last */
