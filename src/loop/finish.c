@@ -84,6 +84,12 @@ void loop_say(struct loop *l, const char *text)
 		l->nomem = true;
 }
 
+/* Not an earlier failure, which was recovered from. */
+static bool ends_by_failure(enum terminal_reason reason)
+{
+	return reason == TERM_MODEL_ERROR || reason == TERM_PROMPT_TOO_LONG || reason == TERM_IMAGE_ERROR;
+}
+
 /* An API failure that no recovery undid is shown exactly once, here. It never enters history. */
 static void show_failure(struct loop *l, enum terminal_reason reason)
 {
@@ -92,8 +98,7 @@ static void show_failure(struct loop *l, enum terminal_reason reason)
 
 	if (!l->failure.category || !l->nerrors)
 		return;
-	if (reason != TERM_MODEL_ERROR && reason != TERM_PROMPT_TOO_LONG && reason != TERM_IMAGE_ERROR &&
-	    reason != TERM_MAX_OUTPUT && reason != TERM_REFUSAL)
+	if (!ends_by_failure(reason) && reason != TERM_MAX_OUTPUT && reason != TERM_REFUSAL)
 		return;
 	ev.u.assistant = (struct event_assistant){
 		.message_id = "synthetic",
@@ -183,7 +188,7 @@ static void emit_result(struct loop *l, struct loop_outcome *out)
 		.side_effects = (const char *const *)l->side_effects,
 		.nside_effects = l->nside_effects,
 		.retry_after_ms = out->reason == TERM_MODEL_ERROR ? l->failure.retry_after_ms : -1,
-		.api_error_status = out->reason == TERM_COMPLETED ? 0 : l->failure.http_status,
+		.api_error_status = ends_by_failure(out->reason) ? l->failure.http_status : 0,
 	};
 	loop_emit(l, &ev);
 	free(denials);

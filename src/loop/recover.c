@@ -262,6 +262,9 @@ static struct verdict window_exceeded(struct loop *l)
 	}
 	struct loop_state next = l->state;
 	keep_partial(l, &next, resume_in_new_window);
+	/* bound thinking is valid behind what it was thought behind, and that is gone */
+	if ((loop_row(l)->flags & CAT_THINKING_BOUND) && context_strip_thinking(l->state.messages) < 0)
+		l->nomem = true;
 	l->estimate.anchor_tokens = -1; /* its usage tells of the conversation as it was */
 	next.same_turn = true;
 	return verdict_go(CONT_REACTIVE_COMPACT, &next);

@@ -39,7 +39,9 @@ static void model_cancel(void *ctx, enum model_kind kind)
 	if (*sim_running(s, kind)) {
 		witness_flight_ends(s, kind);
 		if (kind != MODEL_SUMMARY)
-			s->w->overloads = s->w->status = 0;
+			s->w->overloads = 0;
+		if (kind == MODEL_MAIN)
+			s->w->status = 0;
 	}
 	*sim_running(s, kind) = false;
 	sim_drop_model_events(s, kind);
