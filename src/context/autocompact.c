@@ -199,9 +199,9 @@ static int add_task(const struct context *c, struct message *to)
 	if (!left_out)
 		return 0;
 	struct buf note = BUF_INIT(128);
-	buf_addf(&note, "[%zu further part%s of the task did not fit here. The summary says what they hold.]", left_out,
-	         left_out == 1 ? "" : "s");
-	struct block *b = block_new_text(buf_str(&note), note.len);
+	buf_addf(&note, "[%zu further part%s of the task did not fit here. The summary says what %s.]", left_out,
+	         left_out == 1 ? "" : "s", left_out == 1 ? "it holds" : "they hold");
+	struct block *b = note.failed ? NULL : block_new_text(buf_str(&note), note.len);
 	buf_release(&note);
 	return message_add(to, b);
 }

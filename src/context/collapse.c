@@ -1,24 +1,38 @@
 /* Finished rounds are folded to a line each, the oldest first. The lines stand in the first message. */
+#include <string.h>
+
+#include "base/json_out.h"
 #include "context/private.h"
 
 static const char heading[] =
         "[Earlier rounds of this conversation, folded to one line each. What their calls returned is "
         "no longer here: make a call again if you need it.]";
 
+/* Of a line as it stands in the block, with what begins it. */
 static size_t line_weight(const struct context *c, const struct history *h, size_t r)
 {
-	struct buf line = BUF_INIT(BUF_HUGE);
+	struct buf line = BUF_INIT(BUF_HUGE), quoted = BUF_INIT(BUF_HUGE);
 
 	round_line(c, h, r, &line);
-	size_t n = line.len + 4; /* and "\n- ", serialised */
+	json_quote(&quoted, buf_str(&line), line.len);
+	size_t n = line.failed || quoted.failed ? NO_MEMORY : quoted.len + strlen("\\n- ") - 2;
 	buf_release(&line);
+	buf_release(&quoted);
 	return n;
 }
 
-/* The block with the lines of the oldest rounds; behind those that are there if it is the first message's last. */
-static struct block *fold_of(const struct context *c, const struct history *h, size_t rounds,
-                             const struct block *before)
+/* Our block, if lines can be added to it: nothing may have come behind it. */
+static struct block *open_fold(const struct context *c, const struct history *h)
 {
+	const struct message *first = h->v[0];
+
+	return first->blocks[first->n - 1] == c->fold ? c->fold : NULL;
+}
+
+/* The block with the lines of the oldest rounds. */
+static struct block *fold_of(const struct context *c, const struct history *h, size_t rounds)
+{
+	const struct block *before = open_fold(c, h);
 	struct buf text = BUF_INIT(BUF_HUGE);
 
 	if (before)
@@ -36,11 +50,8 @@ static struct block *fold_of(const struct context *c, const struct history *h, s
 
 int fold_draft(const struct context *c, const struct history *h, struct cut *cut, struct history *draft)
 {
-	const struct message *first = h->v[0];
-	bool last = c->fold && first->blocks[first->n - 1] == c->fold;
-
-	cut->was = last ? c->fold : NULL;
-	cut->now = fold_of(c, h, cut->rounds, cut->was);
+	cut->was = open_fold(c, h);
+	cut->now = fold_of(c, h, cut->rounds);
 	return cut->now ? cut_draft(c, h, cut, draft) : -1;
 }
 
@@ -50,8 +61,8 @@ static int fold(struct context *c, struct history *h, size_t rounds, int64_t *to
 	struct cut cut = { .rounds = rounds, .strip = c->model.thinking_bound };
 	struct history draft = HISTORY_INIT;
 
-	if (!rounds)
-		return 0;
+	if (!rounds || rounds == NO_MEMORY)
+		return rounds ? -1 : 0;
 	bool broken = breaks_thinking(c, h, rounds, cut.strip);
 	int rc = fold_draft(c, h, &cut, &draft);
 	if (!rc && draft.weight < h->weight) {
@@ -67,7 +78,10 @@ static int fold(struct context *c, struct history *h, size_t rounds, int64_t *to
 
 int collapse(struct context *c, struct history *h, int64_t *tokens, struct context_report *report)
 {
-	return fold(c, h, rounds_over(c, h, *tokens, c->model.marks.collapse, line_weight), tokens, report);
+	static const char empty[] = "{\"type\":\"text\",\"text\":\"\"}";
+	size_t told = open_fold(c, h) ? 0 : sizeof heading + sizeof empty;
+
+	return fold(c, h, rounds_over(c, h, *tokens, c->model.marks.collapse, told, line_weight), tokens, report);
 }
 
 int context_drain(struct context *c, struct history *h, int64_t tokens, struct context_report *report)

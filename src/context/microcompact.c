@@ -4,10 +4,6 @@
 
 #include "context/private.h"
 
-/* A result below this, its id not counted, is hardly heavier than the line that would stand for it; a line is always
- * below it, so that what is cleared is not cleared again. */
-#define WORTH_CLEARING 400
-
 static int line_of(char *text, size_t size, const char *tool, const struct block *b)
 {
 	if (!b->text_len)
@@ -62,9 +58,9 @@ static const struct block *next_clearable(struct walk *w)
 	return NULL;
 }
 
-static bool is_worth_it(const struct block *b)
+static bool is_worth_it(const struct block *b, const char *tool)
 {
-	return b->weight >= WORTH_CLEARING + 2 * strlen(b->id);
+	return !b->cleared && b->weight > line_weight(tool, b);
 }
 
 static size_t clearable_in(const struct context *c, const struct message *answer, const struct message *results)
@@ -95,7 +91,7 @@ static size_t count_old(const struct context *c, const struct history *h, size_t
 	w = (struct walk){ .c = c, .h = h, .message = 2 };
 	for (size_t i = 0; i < n; i++) {
 		const struct block *b = next_clearable(&w);
-		if (is_worth_it(b))
+		if (is_worth_it(b, w.tool))
 			*freed += b->weight - line_weight(w.tool, b);
 	}
 	return n;
@@ -105,8 +101,11 @@ static struct block *cleared(const struct block *b, const char *tool)
 {
 	char text[256];
 	int len = line_of(text, sizeof text, tool, b);
+	struct block *line = block_new_tool_result(b->id, text, (size_t)len, b->is_error);
 
-	return block_new_tool_result(b->id, text, (size_t)len, b->is_error);
+	if (line)
+		line->cleared = true;
+	return line;
 }
 
 /* The user message i of h with its old results cleared, as long as *left counts some. */
@@ -122,7 +121,7 @@ static struct message *cleared_message(struct walk *w, size_t i, size_t *left)
 		const char *tool = b->kind == BLOCK_TOOL_RESULT ? tool_of(w->h->v[i - 1], b->id, &w->call) : NULL;
 		bool old = tool && *left && w->c->cfg.may_clear(w->c->cfg.ctx, tool);
 		*left -= old;
-		b = old && is_worth_it(b) ? cleared(b, tool) : block_ref(b);
+		b = old && is_worth_it(b, tool) ? cleared(b, tool) : block_ref(b);
 		if (message_add(copy, b)) {
 			message_unref(copy);
 			copy = NULL;
@@ -149,13 +148,13 @@ static int clear_draft(const struct context *c, const struct history *h, size_t 
 }
 
 /* The first `old` results that may be cleared are: those that were worth it are no longer seen. */
-static void forget_old(struct context *c, const struct history *h, size_t old)
+static void forget_old(const struct context *c, const struct history *h, size_t old)
 {
 	struct walk w = { .c = c, .h = h, .message = 2 };
 
 	for (size_t i = 0; i < old; i++) {
 		const struct block *b = next_clearable(&w);
-		if (is_worth_it(b) && id_set_add_copy(&c->forgotten, b->id) != 0)
+		if (is_worth_it(b, w.tool))
 			c->cfg.forget(c->cfg.ctx, b->id);
 	}
 }

@@ -30,7 +30,6 @@ void context_free(struct context *c)
 	message_unref(c->files);
 	block_unref(c->fold);
 	block_unref(c->marker);
-	id_set_free(c->forgotten);
 	free(c);
 }
 

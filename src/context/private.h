@@ -7,7 +7,6 @@
 #define QUERN_CONTEXT_PRIVATE_H
 
 #include "context/context.h"
-#include "message/id_set.h"
 
 /* A round that came to its end, and what is told of it when it is folded. */
 struct staged {
@@ -26,7 +25,6 @@ struct context {
 	struct message *files; /* what the last compaction attached: not the user's words */
 	struct staged *staged; /* in the order of their rounds, from `gone` on */
 	size_t gone, nstaged, staged_cap;
-	struct id_set *forgotten; /* calls that forget() was told about */
 };
 
 /* ---- rounds.c: the history as rounds, and the edit that takes the oldest of them ---- */
@@ -50,7 +48,6 @@ const struct block *result_of(const struct message *user, const char *id, size_t
 bool is_own_file(const struct context *c, const struct block *b);
 /* Remembers the first message as the user's task, before anything of ours comes into it. */
 int note_task(struct context *c, const struct history *h);
-void forget_results(struct context *c, const struct message *m);
 
 /* The oldest rounds go. What the user said in them stays, behind the first message's blocks. */
 struct cut {
@@ -80,8 +77,10 @@ int collapse(struct context *c, struct history *h, int64_t *tokens, struct conte
 /* Rounds that the layers leave alone: the model works on them, and has not seen the last one's results yet. */
 #define ROUNDS_KEPT 2
 /* How many of the oldest rounds have to go to get from `tokens` down to mark - slack. 0: it cannot be got below the
- * mark that way, or nothing has to. costs: what is told of a round instead. */
-size_t rounds_over(const struct context *c, const struct history *h, int64_t tokens, int64_t mark,
+ * mark that way, or nothing has to. told: the weight of what is told instead of any; costs: of what is told of one.
+ * Both may answer NO_MEMORY. */
+#define NO_MEMORY SIZE_MAX
+size_t rounds_over(const struct context *c, const struct history *h, int64_t tokens, int64_t mark, size_t told,
                    size_t (*costs)(const struct context *c, const struct history *h, size_t r));
 int64_t weight_tokens(const struct context *c, size_t weight);
 void report_step(const struct context *c, struct context_report *report, const char *name, int64_t *tokens,

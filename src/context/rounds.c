@@ -61,12 +61,11 @@ int note_task(struct context *c, const struct history *h)
 	return c->task || !h->n ? 0 : -1;
 }
 
-void forget_results(struct context *c, const struct message *m)
+static void forget_results(const struct context *c, const struct message *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		const struct block *b = m->blocks[i];
-		/* without memory to note it, once too often is better than never */
-		if (b->kind == BLOCK_TOOL_RESULT && id_set_add_copy(&c->forgotten, b->id) != 0)
+		if (b->kind == BLOCK_TOOL_RESULT && !b->cleared)
 			c->cfg.forget(c->cfg.ctx, b->id);
 	}
 }
@@ -133,15 +132,18 @@ int64_t weight_tokens(const struct context *c, size_t weight)
 	return (int64_t)(weight / (size_t)c->model.marks.bytes_per_token);
 }
 
-size_t rounds_over(const struct context *c, const struct history *h, int64_t tokens, int64_t mark,
+size_t rounds_over(const struct context *c, const struct history *h, int64_t tokens, int64_t mark, size_t told,
                    size_t (*costs)(const struct context *c, const struct history *h, size_t r))
 {
 	int64_t goal = mark - c->model.marks.slack;
-	size_t freed = 0, told = 0, r = 0;
+	size_t freed = 0, r = 0;
 
 	while (r + ROUNDS_KEPT < rounds_in(h) && tokens - weight_tokens(c, freed > told ? freed - told : 0) > goal) {
+		size_t cost = costs(c, h, r);
+		if (cost == NO_MEMORY)
+			return NO_MEMORY;
 		freed += round_weight(c, h, r);
-		told += costs(c, h, r);
+		told += cost;
 		r++;
 	}
 	if (freed <= told || tokens - weight_tokens(c, freed - told) >= mark)

@@ -3,6 +3,8 @@
 
 #include "context/private.h"
 
+#define MARKER_WEIGHT 120 /* about */
+
 static struct block *marker_of(size_t n)
 {
 	char text[128];
@@ -22,7 +24,8 @@ static size_t nothing(const struct context *c, const struct history *h, size_t r
 
 int snip(struct context *c, struct history *h, int64_t *tokens, struct context_report *report)
 {
-	struct cut cut = { .rounds = rounds_over(c, h, *tokens, c->model.marks.snip, nothing),
+	struct cut cut = { .rounds = rounds_over(c, h, *tokens, c->model.marks.snip, c->marker ? 0 : MARKER_WEIGHT,
+		                                 nothing),
 		           .was = c->marker,
 		           .strip = c->model.thinking_bound };
 	struct history draft = HISTORY_INIT;

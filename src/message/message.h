@@ -41,6 +41,7 @@ struct block {
 	char *text; /* text: decoded; thinking: the signature ("" = unsigned); tool_result: decoded text; else NULL */
 	size_t text_len;
 	bool is_error; /* tool_result */
+	bool cleared;  /* tool_result: a line of ours stands for what the tool returned */
 	size_t weight; /* bytes for the token estimate: json_len, but pictures and documents by what they cost */
 };
 

@@ -208,12 +208,38 @@ static void test_many_rounds_are_linear(void **state)
 	assert_true(growth_is_linear(many_rounds, NULL, 1500));
 }
 
+/* An edit takes the history's place; the ids of what went stay known, so that none is used twice. */
+static void test_exchange(void **state)
+{
+	struct history h = added("ut acA urA acB urB");
+	struct history draft = HISTORY_INIT;
+
+	(void)state;
+	assert_int_equal(history_copy(&draft, &h, 0, 1), 0);
+	assert_int_equal(history_copy(&draft, &h, 3, 5), 0);
+	assert_int_equal(draft.n, 3);
+	size_t bytes = draft.bytes, weight = draft.weight;
+	assert_true(bytes < h.bytes);
+	history_exchange(&h, &draft);
+	assert_int_equal(h.n, 3);
+	assert_int_equal(h.bytes, bytes);
+	assert_int_equal(h.weight, weight);
+	assert_int_equal(draft.n, 5);
+	assert_int_equal(history_check(&h, false, NULL), 0);
+	history_release(&draft);
+	assert_true(history_has_tool_use(&h, "A"));
+	assert_true(history_has_tool_use(&h, "B"));
+	assert_false(history_has_tool_use(&h, "C"));
+	history_release(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check),        cmocka_unit_test(test_user_messages_merge),
 		cmocka_unit_test(test_sharing),      cmocka_unit_test(test_empty_messages_are_refused),
 		cmocka_unit_test(test_has_tool_use), cmocka_unit_test(test_many_rounds_are_linear),
+		cmocka_unit_test(test_exchange),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
