@@ -65,7 +65,7 @@ bool line_find_string(const struct buf *line, const char *key, size_t *from, siz
 void line_append_str(struct buf *line, const char *key, const char *value); /* NULL writes null */
 
 extern const struct schema_field schema_init[], schema_assistant[], schema_user[], schema_stream[], schema_api_retry[],
-        schema_permission_denied[], schema_transition[], schema_tombstone[], schema_notice[], schema_context[], schema_status[],
-        schema_compact_boundary[], schema_model_switch[], schema_result[];
+        schema_permission_denied[], schema_transition[], schema_tombstone[], schema_notice[], schema_context[],
+        schema_status[], schema_compact_boundary[], schema_model_switch[], schema_result[];
 
 #endif
