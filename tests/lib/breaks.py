@@ -2,8 +2,9 @@
 """Breaks of the prefix that nothing explains: breaks.py BREAKS RUN [EVENTS]
 
 BREAKS is what the server noted; those of the run RUN are held against the run's own EVENTS: between the answer to the
-request before and the answer to the one that broke off, an event must say that the conversation was edited. Prints a
-line for each break without one, and exits 1 if there are any.
+request before and the answer to the one that broke off, an event must say that the conversation was edited. (The lines
+of an answer that was cut by the window stand behind the edit that it led to.) Prints a line for each break without
+one, and exits 1 if there are any.
 """
 import json
 import re
@@ -46,7 +47,7 @@ def explained(broken, events):
     first, last = 0, len(events)
     for n, event in enumerate(events):
         serial = serial_of(event)
-        if serial is not None and serial <= broken["before"]:
+        if serial is not None and serial <= broken["before"] - broken.get("cut", False):
             first = n + 1
         elif serial is not None and serial >= broken["request"] and last == len(events):
             last = n

@@ -430,6 +430,7 @@ class Judge:
         self.run = None
         self.may_end_with_assistant = False  # the answer before paused its turn
         self.retry = False  # the answer before was a failure that is tried again
+        self.cut = False  # it was cut where the window ends: its lines come when the conversation was made shorter
 
     def check(self, head, request, count=False):
         check_head(head, count)
@@ -450,4 +451,4 @@ class Judge:
         if self.retry and request.doc["model"] == before.doc["model"] and request.flat == before.flat:
             need(request.text == before.text, "a request that is tried again is not the same bytes")
         what = prefix_break(before, request)
-        return what and {"run": run, "before": last_serial, "request": serial, "what": what}
+        return what and {"run": run, "before": last_serial, "request": serial, "cut": self.cut, "what": what}

@@ -281,6 +281,9 @@ def check_breaks(say):
     repair = {"type": "system", "subtype": "quern_notice", "code": "request_repaired"}
     remark = {"type": "system", "subtype": "quern_notice", "code": "stream_salvaged"}
     broken = {"before": 2, "request": 3}
+    held = {**broken, "cut": True}
+    say(explained(held, [line(1), edit, line(2), line(3)]), True, "explained: lines that were held back")
+    say(explained(held, [edit, line(1), line(2), line(3)]), False, "explained: held back, and too early")
     for name, events, good in (
             ("between", [line(1), line(2), edit, line(3)], True), ("repair", [line(2), repair, line(3)], True),
             ("too early", [line(1), edit, line(2), line(3)], False), ("too late", [line(2), line(3), edit], False),
@@ -300,6 +303,8 @@ def check_window(say):
         answer, _ = Script({"window": window, "answers": [{"text": "x" * 300}]}).answer("main", request)
         say((answer.get("stop_reason"), len(answer["content"][0]["text"])), (reason, n), f"cut by {reason}")
     usage = answer["usage"]
+    strict = Script({"window": tokens + 49, "with_answer": True, "answers": [{"text": "x"}]})
+    say(f"{tokens} + 50 > {tokens + 49}," in strict.answer("main", request)[0]["error"]["message"], True, "no room for the answer")
     say(usage["input_tokens"] + usage["cache_read_input_tokens"], tokens, "usage is true")
     say(Script({"window": tokens}).answer("count", request)[0]["body"]["input_tokens"], tokens, "count")
     say(Script([]).answer("count", request)[0]["status"], 404, "no count without a window")

@@ -17,9 +17,11 @@ COMPACTIONS = {
     "long": {"long": True},
     "overloaded": {"status": 529, "error": {"type": "overloaded_error", "message": "Overloaded"}, "headers": {"retry-after-ms": "5"}},
     "too_long": {"status": 400, "error": {"type": "invalid_request_error", "message": "prompt is too long"}},
-    "broken": {"text": "half of it", "stop_after": 3, "no_end": True, "then": "close"},
+    "broken": {"text": "half of it", "stop_after": 3, "no_end": True, "then": "close", "headers": {"retry-after-ms": "5"}},
 }
 TOO_LONG = {"status": 400, "text": "prompt is too long: {tokens} tokens > {window} maximum"}
+WITH_ANSWER = ("input length and `max_tokens` exceed context limit: {tokens} + {cap} > {window}, "
+               "decrease input length or `max_tokens` and try again")
 USED_UP = {"status": 400, "error": {"type": "invalid_request_error", "message": "the test's script is used up"}}
 NOT_FOUND = {"status": 404, "error": {"type": "not_found_error", "message": "Not found"}}
 OVERLOADED = COMPACTIONS["overloaded"]
@@ -250,7 +252,7 @@ class Script:
         model = request.doc["model"] if request else ""
         if self.is_overloaded(model):
             return OVERLOADED, None
-        if self.window and request and kind != "summary" and self.tokens(request) > self.window:
+        if self.window and request and kind != "summary" and not self.fits(request):
             return self.too_long(request), None
         answer = getattr(self, kind).take()
         if answer is None:
@@ -260,6 +262,8 @@ class Script:
             answer = {"text": "word " * (request.size // 4 + 1000), "uncut": True, **answer}
         if kind != "main":
             answer = fill_in(answer, self.taken[kind])
+        if request and "thinking" not in request.doc and self.spec.get("player", {}).get("thinking") == "asked":
+            answer = {**answer, "content": [b for b in content_of(answer) if "thinking" not in b]}
         if self.window and request and is_stream(answer):
             answer = self.fit(answer, request)
         return answer, None
@@ -278,9 +282,14 @@ class Script:
             busy["times"] = max(left - 1, 0)
         return bool(left)
 
+    def fits(self, request):
+        """Older servers want room for the whole answer, too."""
+        room = request.doc["max_tokens"] if self.spec.get("with_answer") else 0
+        return self.tokens(request) + room <= self.window
+
     def too_long(self, request):
-        how = {**TOO_LONG, **self.spec.get("too_long", {})}
-        text = how["text"].format(tokens=self.tokens(request), window=self.window)
+        how = {**TOO_LONG, **({"text": WITH_ANSWER} if self.spec.get("with_answer") else {}), **self.spec.get("too_long", {})}
+        text = how["text"].format(tokens=self.tokens(request), window=self.window, cap=request.doc["max_tokens"])
         kind = "request_too_large" if how["status"] == 413 else "invalid_request_error"
         return {"status": how["status"], "error": {"type": kind, "message": text}}
 

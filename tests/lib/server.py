@@ -8,12 +8,14 @@ SCRIPT is a list of answers. What is asked beyond its end is refused (400) and n
 unless the last answer has "repeat": true; "repeat": N plays any answer N times. Or it is an object:
   answers: [...]   that list, for the main requests
   player: {rounds, calls: [{name,input} | [..]], text, text_bytes, thinking, thinking_bytes, answer, at: {"N": ANSWER}}
-      instead: so many rounds with these calls in turn ({n} in their strings is the round), then the answer
+      instead: so many rounds with these calls in turn ({n} in their strings is the round), then the answer;
+      thinking: true or "asked" (if the request has that key)
   compact: [ANSWER | NAME | "NAME*"]   for summaries of the conversation; names: see COMPACTIONS in mock_model.py, with
       a star for ever. Default: good ones.      no_tools: true  such requests are told by their words
   summary_models: [...], summary: [...]     whose requests are background summaries, and what they get
   window: N tokens   of bytes_per_token (4) bytes each. Prompts beyond it are refused, answers end at it, usage is true.
   too_long: {status, text}    how they are refused; {tokens} and {window} in the text
+  with_answer: true   max_tokens must fit, too
   overloaded: {MODEL: N or true or {after: N, times: N or true}}   so many requests for that model get 529
   count_tokens: false   that address is not there (it is if there is a window)
 
@@ -156,6 +158,7 @@ class Server:
                 self.violation(serial, wrong)
             if kind == "main":
                 self.judge.retry = answer.get("status") in RETRIED
+                self.judge.cut = answer.get("stop_reason") == "model_context_window_exceeded"
                 self.judge.may_end_with_assistant = answer.get("stop_reason") == "pause_turn"
             self.remember(answer, request)
         return serial, answer, request.doc["model"] if request else "mock"
