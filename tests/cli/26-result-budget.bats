@@ -84,3 +84,37 @@ files() { ev 'select(.type=="user") | .quern_output_file // "none"'; }
 	has "$(result_text 3)" "has not been read yet"
 	is "$(wc -l <f)" 2000
 }
+
+# counted ANSWER...: a script whose server counts what it is sent
+counted() { script "$@" | jq -c '{window: 8000, bytes_per_token: 3, answers: .}'; }
+
+@test "a file whose result was cleared is shown again, and is not written over before that" {
+	seq 1 400 >f
+	local i answers=("$(call Read '{"file_path": "f"}')")
+	for i in 1 2; do
+		seq "${i}000" "${i}500" >"other$i"
+		answers+=("$(call Read '{"file_path": "other'$i'"}')")
+	done
+	serve "$(counted "${answers[@]}" "$(call Write '{"file_path": "f", "content": "x"}')" "$(call Read '{"file_path": "f"}')" "$(say end)")"
+	q -p go "${small[@]}" --allowedTools Write --set context.microcompact_keep=1 --set context.microcompact_at=60%
+	exits 0
+	is "$(ev 'select(.step=="microcompact").step' | head -n 1)" microcompact
+	is "$(jq -r '[.messages[].content[] | select(.type=="tool_result")][0].content | length < 200' "$(request 4)")" true
+	has "$(result_text 5)" "has not been read yet"
+	has "$(result_text 6)" "   400	400"
+}
+
+@test "behind a summary the files used last stand as they are now" {
+	seq 1 40 >f
+	serve "$(counted "$(call Read '{"file_path": "f"}')" "$(bash_call 'seq 1 700; echo changed >>f')" "$(bash_call 'seq 1 700')" \
+		"$(call Write '{"file_path": "f", "content": "new"}')" "$(say end)")"
+	q -p go "${small[@]}" --allowedTools Bash,Write --set context.microcompact_at=off --set context.collapse_at=off \
+		--set context.autocompact_at=60%
+	exits 0
+	is "$(ev 'select(.subtype=="compact_boundary").compact_metadata.trigger')" auto
+	has "$(jq -r '[.messages[].content[] | select(.type=="text").text] | join("\n")' "$(request 5)")" "The file $PWD/f as it is now:
+     1	1"
+	has "$(jq -r '[.messages[].content[] | select(.type=="text").text] | join("\n")' "$(request 5)")" "    41	changed"
+	# it was seen whole
+	is "$(cat f)" new
+}

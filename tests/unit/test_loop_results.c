@@ -134,7 +134,7 @@ static void the_largest_give_way_evenly(void **state)
 	sim_release(&s);
 }
 
-/* The clock begins at 1,000. Its place in the order and what the others may still bring decide when a result is shown. */
+/* What the others may still bring decides when a result is shown. The clock begins at 1,000. */
 static void a_certain_length_does_not_wait(void **state)
 {
 	static struct sim s;
