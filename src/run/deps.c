@@ -168,6 +168,8 @@ static void show_progress(const struct event *ev)
 		log_progress("%s %s", b->name, b->input);
 	else if (ev->kind == EVENT_TRANSITION)
 		log_progress("turn %d: %s", ev->u.transition.turn, ev->u.transition.reason);
+	else if (ev->kind == EVENT_STATUS && ev->u.status.status)
+		log_progress("the conversation is being summarised");
 	else if (ev->kind == EVENT_API_RETRY)
 		log_progress("waiting %lld ms: %s", (long long)ev->u.retry.delay_ms,
 		             ev->u.retry.text ? ev->u.retry.text : ev->u.retry.category);
@@ -183,6 +185,14 @@ static int emit(void *ctx, struct event *ev, struct error *e)
 		show_progress(ev);
 	if (ev->kind == EVENT_TRANSITION)
 		log_verbose("turn %d: %s", ev->u.transition.turn, ev->u.transition.reason);
+	else if (ev->kind == EVENT_CONTEXT)
+		log_verbose("context: %s freed %lld of %lld tokens", ev->u.context.step,
+		            (long long)ev->u.context.tokens_freed, (long long)ev->u.context.tokens_before);
+	else if (ev->kind == EVENT_COMPACT_BOUNDARY)
+		log_verbose("context: a summary by %s; %lld tokens became %lld", ev->u.compact.model,
+		            (long long)ev->u.compact.pre_tokens, (long long)ev->u.compact.post_tokens);
+	else if (ev->kind == EVENT_STATUS && ev->u.status.compact_error)
+		log_verbose("context: no summary: %s", ev->u.status.compact_error);
 	else if (ev->kind == EVENT_API_RETRY)
 		tell_retry(&ev->u.retry);
 	else if (ev->kind == EVENT_NOTICE)

@@ -296,6 +296,9 @@ void witness_event(struct sim *s, const struct event *ev)
 		w->synthetics++;
 		snprintf(w->synthetic, sizeof w->synthetic, "%s", ev->u.assistant.text);
 	}
+	if (ev->kind == EVENT_ASSISTANT && ev->u.assistant.stop_reason &&
+	    !strcmp(ev->u.assistant.stop_reason, "model_context_window_exceeded"))
+		w->salvages = 0; /* it came to its end, although the turn goes on */
 	if (b && b->kind == BLOCK_TOOL_USE)
 		w->usable += !b->bad_input && !sim_begins(b->name, "Unknown");
 	if (b && b->kind == BLOCK_TOOL_USE)
