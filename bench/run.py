@@ -21,6 +21,7 @@ child            `bash -c "echo hi"` from the request until its output and end a
 overlap          a turn whose call, read-only or not, is complete 0.5 s after the beginning of an answer of 2 s and runs for
                  1.2 s / curl that takes the same answer; and the same with tools.executor: batch, whose results must be the same
 deltas           bytes of stdout for an answer of 5,000 text deltas
+long talk        what the context pipeline costs a turn in a conversation of 10 MB / of 1 MB, while nothing is over a mark
 memory           peak resident set (VmHWM) at the end of a job of 200 tool turns, of the loop process and of both processes
                  together, beyond that of a C program that made one POST with libcurl. A forked process counts the pages
                  that it shares; the proportional set (Pss) counts them once, and is shown where it may be read.
@@ -298,6 +299,12 @@ class Bench:
         port, _ = self.serve([{"text": "word " * 5000, "piece": 5}])
         row("stdout for 5,000 text deltas", f"{len(self.ask(f'http://127.0.0.1:{port}'))} bytes", bound="110000")
 
+    def long_talk(self):
+        out = subprocess.run([self.tool("context")], stdout=subprocess.PIPE, text=True, check=True).stdout
+        small, large = [int(x) for x in out.split()]
+        row("context pipeline, a turn of a 10 MB / a 1 MB talk", f"{large / 1000:.2f} us", f"{small / 1000:.2f} us",
+            times(large, small), "1.2 x")
+
     def memory(self):
         """The last call waits until both processes were looked at."""
         call = {"name": "Bash", "input": {"command": "echo hi"}}
@@ -335,7 +342,7 @@ def main():
     bench = Bench(args.build, args.source, args.quick)
     try:
         for part in (bench.size, bench.startup, bench.plain_task, bench.first_byte, bench.plain_turn, bench.tls_turn,
-                     bench.many_turns, bench.child, bench.overlap, bench.deltas, bench.memory):
+                     bench.many_turns, bench.child, bench.overlap, bench.deltas, bench.long_talk, bench.memory):
             part()
     finally:
         bench.close()
