@@ -160,6 +160,7 @@ void attempt_withdraw(struct loop *l)
 	if (l->falls_back)
 		fallback_answer_calls(l);
 	reply_tombstone(l);
+	reply_release(&l->reply);
 }
 
 /* The run ends in the middle of an answer. Work that was begun stays in history, with what is known of its results. */

@@ -163,11 +163,9 @@ static void end_executing(struct loop *l)
 	cancel_executing(l, grace);
 	while (l->executor.executing && !l->broken && d->now(d->ctx) < until) {
 		struct loop_event ev;
-		struct error e = ERROR_INIT;
-		if (d->next_event(d->ctx, until, &ev, &e)) {
-			l->broken = true;
-			l->broken_error = e;
-		} else if (ev.kind == LOOP_EV_TOOL) {
+		if (!loop_next_event(l, until, &ev))
+			break;
+		if (ev.kind == LOOP_EV_TOOL) {
 			take_interrupted(l, ev.tool_use_id);
 		} else if (ev.kind == LOOP_EV_SIGNAL) {
 			take_signal(l, ev.signo);

@@ -203,6 +203,7 @@ void loop_finish(struct loop *l, enum terminal_reason reason, struct loop_outcom
 	if (reason == TERM_ABORTED_STREAMING || reason == TERM_ABORTED_TOOLS)
 		out->signo = l->signo;
 	out->exit_code = out->signo ? 128 + out->signo : terminal_exit_code(reason, out->transient);
+	summary_cancel(l);
 	if (reason != TERM_COMPLETED) {
 		add_default_error(l, reason);
 		show_failure(l, reason);

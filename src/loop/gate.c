@@ -7,21 +7,59 @@ struct limit {
 	int64_t used, max;
 };
 
-static bool spent(struct loop *l, enum terminal_reason *why)
+enum { TOKENS, COST, REQUESTS, LIMITS };
+
+static void fill_limits(const struct loop *l, struct limit limits[LIMITS])
 {
 	const struct loop_config *c = l->cfg;
-	const struct account *a = &l->account;
-	const struct limit limits[] = {
-		{ "token budget", account_tokens(l), c->token_budget },
-		{ "cost budget", a->cost_nano_usd, c->max_cost_nano_usd },
-		{ "request limit", a->requests, c->max_requests },
-	};
 
-	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+	limits[TOKENS] = (struct limit){ "token budget", account_tokens(l), c->token_budget };
+	limits[COST] = (struct limit){ "cost budget", l->account.cost_nano_usd, c->max_cost_nano_usd };
+	limits[REQUESTS] = (struct limit){ "request limit", l->account.requests, c->max_requests };
+}
+
+bool loop_has_room(const struct loop *l, int64_t tokens, int64_t nano_usd)
+{
+	const int64_t more[LIMITS] = { [TOKENS] = tokens, [COST] = nano_usd, [REQUESTS] = 1 };
+	struct limit limits[LIMITS];
+
+	fill_limits(l, limits);
+	for (size_t i = 0; i < LIMITS; i++) {
+		int64_t mark = limits[i].max - limits[i].max / 10 - (limits[i].max % 10 > 0);
+		if (limits[i].max > 0 && (limits[i].used >= mark || more[i] > mark - limits[i].used))
+			return false;
+	}
+	return true;
+}
+
+/* What goes on in the background may take the rest of a budget: then it has to give way, as it is only a wish. */
+static void make_way(struct loop *l)
+{
+	const int64_t kept[LIMITS] = { [TOKENS] = l->background.tokens, [COST] = l->background.nano_usd };
+	struct limit limits[LIMITS];
+
+	if (!l->background.running)
+		return;
+	fill_limits(l, limits);
+	for (size_t i = 0; i < LIMITS; i++) {
+		if (limits[i].max > 0 && limits[i].used < limits[i].max && kept[i] >= limits[i].max - limits[i].used) {
+			summary_cancel(l);
+			return;
+		}
+	}
+}
+
+static bool spent(struct loop *l, enum terminal_reason *why)
+{
+	struct limit limits[LIMITS];
+
+	make_way(l);
+	fill_limits(l, limits);
+	for (size_t i = 0; i < LIMITS; i++) {
 		if (limits[i].max <= 0 || limits[i].used < limits[i].max)
 			continue;
 		*why = TERM_BUDGET_EXHAUSTED;
-		if (i == 1)
+		if (i == COST)
 			loop_add_error(l, "the %s of %.9g USD is spent (%.9g USD used)", limits[i].name,
 			               (double)limits[i].max / 1e9, (double)limits[i].used / 1e9);
 		else
@@ -64,17 +102,30 @@ bool loop_is_aborted(const struct loop *l)
 	return l->signals > 0 || l->timed_out || l->broken;
 }
 
+bool loop_next_event(struct loop *l, int64_t until, struct loop_event *ev)
+{
+	const struct loop_deps *d = l->deps;
+	struct error e = ERROR_INIT;
+
+	for (;;) {
+		if (d->next_event(d->ctx, until, ev, &e)) {
+			l->broken = true;
+			l->broken_error = e;
+			ev->kind = LOOP_EV_BROKEN;
+			return false;
+		}
+		if (ev->kind != LOOP_EV_MODEL || ev->call != MODEL_SUMMARY)
+			return true;
+		summary_take(l, &ev->model);
+	}
+}
+
 bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev)
 {
-	struct error e = ERROR_INIT;
 	int64_t deadline = l->timed_out ? CLOCK_NEVER : l->cfg->deadline;
 
-	if (l->deps->next_event(l->deps->ctx, until < deadline ? until : deadline, ev, &e)) {
-		l->broken = true;
-		l->broken_error = e;
-		ev->kind = LOOP_EV_BROKEN;
+	if (!loop_next_event(l, until < deadline ? until : deadline, ev))
 		return false;
-	}
 	switch (ev->kind) {
 	case LOOP_EV_SIGNAL:
 		if (!l->signo)

@@ -93,6 +93,20 @@ struct call {
 	struct usage paid;            /* by all its attempts */
 };
 
+/* The call that runs in the background, if one does: a line about a round. */
+struct background {
+	bool running, began; /* began: its answer */
+	bool called;         /* it holds a call, which is nothing to run */
+	int failures;        /* in a row */
+	char *round;         /* its name: the id of its first call */
+	const struct catalog_row *row;
+	struct history request;
+	struct buf text;
+	struct usage usage;
+	int64_t since;            /* monotonic ms */
+	int64_t tokens, nano_usd; /* at most, kept free for it in the budgets */
+};
+
 /* The end of an iteration: a Continue with the next state, or a Terminal. */
 struct verdict {
 	enum continue_reason cont; /* CONT_NONE: term holds */
@@ -124,6 +138,7 @@ struct loop {
 	int64_t window;      /* of this model, as an error named it; 0 = none did */
 	bool cannot_count;   /* the server has no count_tokens */
 	char *compact_error; /* why the last compaction failed, NULL = it did not */
+	struct background background;
 	/* how it ends */
 	int signo;
 	int signals;    /* how many came: the second skips the grace periods */
@@ -148,6 +163,10 @@ enum gate { GATE_GO, GATE_ABORT, GATE_LIMIT };
 /* Stands before every request. GATE_LIMIT fills *why (the limit's Terminal) and adds the words to errors. */
 enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why);
 bool loop_is_aborted(const struct loop *l);
+/* Would a request that takes so much leave each hard budget below 90 %? */
+bool loop_has_room(const struct loop *l, int64_t tokens, int64_t nano_usd);
+/* The next event but for those of the background, which are taken. False: the world is broken, l says how. */
+bool loop_next_event(struct loop *l, int64_t until, struct loop_event *ev);
 /* One wait; notes signals, the deadline and broken ends in l. False if the run must end. */
 bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev);
 
@@ -253,6 +272,12 @@ struct verdict loop_salvage(struct loop *l);
 /* l->falls_back, and the verdict v is no Terminal: goes on with the next model. A Continue stands (what was begun is
  * kept), without one the turn starts again. */
 struct verdict loop_fall_back(struct loop *l, const struct verdict *v);
+
+/* ---- summary.c: lines about rounds, made in the background ---- */
+/* A round has come to its end: asks for one, if nothing speaks against it. */
+void summary_start(struct loop *l);
+void summary_take(struct loop *l, const struct model_event *ev);
+void summary_cancel(struct loop *l); /* what it has cost so far is counted */
 
 /* ---- recover.c: phase 4 ---- */
 struct verdict loop_recover_error(struct loop *l);

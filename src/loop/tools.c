@@ -138,6 +138,7 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 	}
 	next.pauses = 0;
 	next.same_turn = false;
+	summary_start(l);
 	return verdict_go(how, &next);
 }
 

@@ -59,7 +59,7 @@ static const struct shape *shape_of(const struct model_request *req)
 	static const struct shape shapes[] = {
 		[MODEL_MAIN] = { true, true, false, true, true, true, true },
 		[MODEL_COMPACT] = { true, true, true, true, true, true, true },
-		[MODEL_SUMMARY] = { true, false, false, false, false, false, true },
+		[MODEL_SUMMARY] = { true, false, false, false, false, false, false },
 		[MODEL_COUNT] = { false, true, false, true, false, false, false },
 	};
 

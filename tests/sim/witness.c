@@ -275,7 +275,8 @@ static void see_notice(struct witness *w, const struct event_notice *n)
 
 static void see_status(struct witness *w, const struct event_status *st)
 {
-	if (!st->compact_result)
+	/* one that another model takes over has not failed */
+	if (!st->compact_result || (st->compact_error && !strcmp(st->compact_error, "another model goes on")))
 		return;
 	w->failures_in_a_row = strcmp(st->compact_result, "success") ? w->failures_in_a_row + 1 : 0;
 }

@@ -171,11 +171,13 @@ static void stand_before(struct loop_deps *deps)
 struct talk {
 	const char *name;
 	const char *const *script;
-	int64_t signal_at, max_tool_calls;
+	int64_t signal_at, max_tool_calls, max_turns;
 	bool batch;
 	int64_t window; /* that the loop is told of; the layers are on in it. 0 = one that nothing fills */
 	size_t task_bytes;
 	const char *compact_model, *thinking;
+	const char *summary_model;
+	size_t fallbacks;
 };
 
 #define ROUND(id) "thinking hm | use UnsafeB " id " {\"size\":7000}"
@@ -229,6 +231,15 @@ static const struct talk talks[] = {
 	  .signal_at = 1500 },
 	{ "a signal while reads run", S("use SafeA t1 {\"ms\":9000} | use UnsafeA t2 | after 9000 | text x"),
 	  .signal_at = 1500 },
+	{ "another model",
+	  S("thinking hm | use SafeA t1", "http 529 overloaded_error x", "http 529 overloaded_error x",
+	    "use SafeA t2 | text x | stream overloaded_error x", "text done"),
+	  .fallbacks = 1 },
+	{ "a line in the background", S("use SafeA t1", "text It looked.", "text done"), .summary_model = "small" },
+	{ "lines that come to nothing",
+	  S("use SafeA t1", "use SafeA t1", "use SafeA t1", "use SafeA t1", "use SafeA t1", "use SafeA t1",
+	    "use SafeA t1", "use SafeA t1", "use SafeA t1"),
+	  .summary_model = "small", .max_turns = 5 },
 	{ "a signal while calls run", S("text x | use Slow t1 | use SafeA t2"), .signal_at = 5000 },
 };
 
@@ -248,6 +259,9 @@ static void set_window(struct sim *s, const struct talk *t)
 	s->bytes_per_token = 4;
 }
 
+static const struct catalog_row other_row = { "b", 200000, 4000, { 1000, 1250, 2000, 100, 5000 }, 0, { 0 }, 0 };
+static const struct loop_model others[] = { { "b", &other_row } };
+
 static void play(struct sim *s, const struct talk *t, long n)
 {
 	static char task[32768];
@@ -260,6 +274,11 @@ static void play(struct sim *s, const struct talk *t, long n)
 	set_window(s, t);
 	memset(task, 't', sizeof task);
 	task[t->task_bytes ? t->task_bytes : 4] = '\0';
+	s->cfg.summary_model = t->summary_model;
+	if (t->max_turns)
+		s->cfg.max_turns = t->max_turns;
+	s->cfg.fallbacks = others;
+	s->cfg.nfallbacks = t->fallbacks;
 	left = n;
 	failed = false;
 	sim_run(s, task);

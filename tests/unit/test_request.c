@@ -336,9 +336,8 @@ static void test_summary(void **state)
 	req.thinking_json = "{\"type\":\"adaptive\"}";
 	req.effort = "low";
 	req.extra_json = "{\"tool_choice\":{\"type\":\"auto\"},\"temperature\":1,\"output_config\":{\"format\":1}}";
-	expect(&req,
-	       "{\"model\":\"m\",\"max_tokens\":200,\"stream\":true,\"system\":[{\"type\":\"text\",\"text\":\"s\"}],"
-	       "\"temperature\":1,\"messages\":[{\"role\":\"user\",\"content\":[" T("hi") "]}]}");
+	expect(&req, "{\"model\":\"m\",\"max_tokens\":200,\"stream\":true,\"system\":[{\"type\":\"text\",\"text\":"
+	             "\"s\"}],\"messages\":[{\"role\":\"user\",\"content\":[" T("hi") "]}]}");
 	history_release(&h);
 }
 
