@@ -289,6 +289,6 @@ void check_background(struct sim *s, const struct step *step)
 	bool full = s->clock >= s->full_from && s->clock < s->full_until;
 
 	if (s->running_background && !s->running_model && !s->running_safe && !s->running_unsafe && !full &&
-	    step->until >= s->cfg.deadline && step->until > s->clock)
+	    !s->w->backs_off && step->until >= s->cfg.deadline && step->until > s->clock)
 		sim_problem(s, "it waits for the background call");
 }

@@ -142,7 +142,7 @@ static void draw_models(struct sim *s)
 	c->fallbacks = fallbacks;
 	if (sim_one_in(s, 4))
 		c->compact_model = "claude-haiku-4-5";
-	if (sim_one_in(s, 3))
+	if (sim_one_in(s, 3) && !s->calm) /* whether one is still out when a round ends is the clock's */
 		c->summary_model = "claude-haiku-4-5";
 	static const char *const thinking[] = { NULL, "{\"type\":\"enabled\",\"budget_tokens\":1024}",
 		                                "{\"type\":\"adaptive\"}" };

@@ -87,6 +87,8 @@ void witness_request(struct sim *s, const struct model_request *req)
 	sim_digest(s, &req->kind, sizeof req->kind);
 	sim_digest(s, &req->max_tokens, sizeof req->max_tokens);
 	sim_digest(s, &req->without, sizeof req->without);
+	if (req->kind != MODEL_SUMMARY)
+		w->backs_off = false;
 	if (req->kind != MODEL_MAIN)
 		return;
 	w->lowered += w->attempts > 0 && req->max_tokens < w->last_cap;
@@ -289,6 +291,7 @@ void witness_event(struct sim *s, const struct event *ev)
 	                                                    : NULL;
 
 	w->events++;
+	w->backs_off |= ev->kind == EVENT_API_RETRY;
 	if (ev->kind == EVENT_ASSISTANT && !ev->u.assistant.error)
 		w->pending_lines = ev->u.assistant.stop_reason ? 0 : w->pending_lines + 1;
 	if (ev->kind == EVENT_USER && w->pending_lines) /* of a call that is withdrawn with its line */

@@ -106,9 +106,10 @@ struct witness {
 	int turns, bounded_requests, repairs, attempts;
 	int costly, lowered; /* of the attempts of a call */
 	int64_t last_cap;
-	int overloads; /* in a row */
-	bool in_turn;  /* a paused turn goes on */
-	int images;    /* replaced by notes */
+	int overloads;  /* in a row */
+	bool in_turn;   /* a paused turn goes on */
+	bool backs_off; /* between a failed attempt and the next */
+	int images;     /* replaced by notes */
 	/* guards */
 	enum continue_reason last;
 	int escalations, recoveries, reactives, nudges, pauses, salvages, fallbacks, drains;
