@@ -308,19 +308,21 @@ static void compact_commit(struct context *c, struct history *h, struct history 
 }
 
 int context_compact_apply(struct context *c, struct history *h, const char *summary, size_t n, const struct buf *files,
-                          size_t nfiles, struct context_report *report)
+                          size_t nfiles, size_t room, struct context_report *report)
 {
 	const struct buf text = { .data = (char *)summary, .len = n };
 	size_t drop = rounds_to_drop(c, h);
 	int rc = note_task(c, h) ? -1 : 1;
 
 	*report = (struct context_report){ .n = 0 };
-	/* with the files, or if that is no smaller without them */
-	for (bool more = true; rc == 1 && more; nfiles = 0) {
+	/* with all files, or as many of the first as there is room for */
+	for (bool more = true; rc == 1 && more; nfiles--) {
 		struct history draft = HISTORY_INIT;
 		struct message *attached = file_blocks(files, nfiles);
-		more = attached && attached->n;
+		more = nfiles > 0;
 		rc = attached && !compact_draft(c, h, drop, &text, attached, &draft) ? draft.weight >= h->weight : -1;
+		if (!rc && attached->n && draft.weight > room)
+			rc = 1;
 		if (!rc) {
 			report->thinking_broken = breaks_thinking(c, h, drop, c->model.thinking_bound);
 			compact_commit(c, h, &draft, drop);

@@ -126,10 +126,10 @@ int context_compact_request(const struct context *c, const struct history *h, co
  * `already`; 0 = no round is left to leave out. */
 size_t context_rounds_worth(const struct history *h, size_t already, int64_t tokens, int64_t total);
 /* What is told instead of the rounds: *h becomes boundary + summary + the newest rounds word for word + files
- * (`files` may be NULL: text blocks' content; they stay out if there is no room for
- * them). forget() is called for each result that goes. 0; 1: the history would not get smaller; -1: no memory. In both
- * *h is as it was. */
+ * (`files` may be NULL: text blocks' content, the most important first; those that would make the history heavier than
+ * `room` bytes stay out). forget() is called for each result that goes. 0; 1: the history would not get smaller; -1: no
+ * memory. In both *h is as it was. */
 int context_compact_apply(struct context *c, struct history *h, const char *summary, size_t n, const struct buf *files,
-                          size_t nfiles, struct context_report *report);
+                          size_t nfiles, size_t room, struct context_report *report);
 
 #endif

@@ -209,6 +209,17 @@ static void tell_boundary(struct loop *l, const struct compaction *x)
 	loop_emit(l, &ev);
 }
 
+/* How heavy the conversation may be with files in it: they are no reason for the next compaction. */
+static size_t room_with_files(const struct loop *l)
+{
+	const struct context_marks *m = context_marks_now(l->context);
+	int64_t bytes = (m->autocompact - m->usable / 8) * m->bytes_per_token - (int64_t)l->fixed_bytes;
+
+	if (!m->autocompact)
+		return SIZE_MAX;
+	return bytes > 0 ? (size_t)bytes : 0;
+}
+
 /* Puts the summary in its place. NULL, or why it is as if nothing had been asked. */
 static const char *apply(struct loop *l, struct compaction *x)
 {
@@ -220,7 +231,8 @@ static const char *apply(struct loop *l, struct compaction *x)
 	if (why)
 		return why;
 	collect_files(l, x);
-	switch (context_compact_apply(l->context, l->state.messages, text, len, x->files, x->nfiles, &report)) {
+	switch (context_compact_apply(l->context, l->state.messages, text, len, x->files, x->nfiles, room_with_files(l),
+	                              &report)) {
 	case 0:
 		l->estimate.anchor_tokens = -1; /* nothing of what was counted stands any more */
 		l->cap_room = 0;

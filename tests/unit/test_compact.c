@@ -14,7 +14,8 @@ static int apply(struct world *w, const char *summary, const char *file)
 	if (file)
 		buf_adds(&files, file);
 	size_t before = w->h.weight;
-	int rc = context_compact_apply(w->c, &w->h, summary, strlen(summary), &files, file ? 1 : 0, &w->report);
+	int rc = context_compact_apply(w->c, &w->h, summary, strlen(summary), &files, file ? 1 : 0, SIZE_MAX,
+	                               &w->report);
 	buf_release(&files);
 	world_check(w);
 	assert_true(rc == 0 ? w->h.weight < before : w->h.weight == before);
@@ -168,6 +169,35 @@ static void test_no_smaller(void **state)
 	assert_string_equal(world_shape(&w, &shape), "TT C R");
 	buf_release(&shape);
 	world_release(&w);
+}
+
+/* Files are no reason to be too long again: the first of them stay as far as there is room. */
+static void test_room_for_files(void **state)
+{
+	struct buf files[2] = { BUF_INIT(3000), BUF_INIT(3000) };
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		buf_addf(&files[i], "file %d %1000s", i, "");
+	for (size_t fit = 0; fit <= 2; fit++) {
+		struct world w;
+		struct buf shape = BUF_INIT(1000);
+		world_open(&w, 10000, 5);
+		world_says(&w, "the task");
+		rounds(&w, 9, 1000);
+		size_t bare = 8500; /* two rounds, the summary and the words around it */
+		assert_int_equal(
+		        context_compact_apply(w.c, &w.h, "Summary.", 8, files, 2, bare + 1050 * fit, &w.report), 0);
+		world_check(&w);
+		const char *const shapes[] = { "TT C R C R", "TT C R C RT", "TT C R C RTT" };
+		assert_string_equal(world_shape(&w, &shape), shapes[fit]);
+		if (fit)
+			assert_memory_equal(world_text(&w, 4, 1), "file 0", 6);
+		buf_release(&shape);
+		world_release(&w);
+	}
+	buf_release(&files[0]);
+	buf_release(&files[1]);
 }
 
 static void test_long_task(void **state)
@@ -399,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_apply),
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_files_are_folded),
+		cmocka_unit_test(test_room_for_files),
 		cmocka_unit_test(test_last_round_is_kept),
 		cmocka_unit_test(test_half_goes),
 		cmocka_unit_test(test_no_smaller),

@@ -130,7 +130,7 @@ static int apply(struct world *w)
 	static char content[] = "content";
 	const struct buf files[] = { { content, 7, 8, 100, ERR_NONE }, { NULL, 0, 0, 100, ERR_NONE } };
 
-	return context_compact_apply(w->c, &w->h, "summary", 7, files, 2, &w->report);
+	return context_compact_apply(w->c, &w->h, "summary", 7, files, 2, SIZE_MAX, &w->report);
 }
 
 static int summary_request(struct world *w)

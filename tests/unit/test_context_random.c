@@ -284,7 +284,8 @@ static void compact(struct trial *t, struct buf *before, struct buf *after)
 	buf_addf(&files[1], "%*s", (int)drawn(t, 2000) + 1, chance(t, 80) ? "content" : "");
 	last_message(w, before);
 	size_t weight = w->h.weight;
-	int rc = context_compact_apply(w->c, &w->h, summary, n, files, drawn(t, 3), &w->report);
+	int rc = context_compact_apply(w->c, &w->h, summary, n, files, drawn(t, 3),
+	                               chance(t, 70) ? SIZE_MAX : drawn(t, 20000), &w->report);
 	assert_in_range(rc, 0, 1);
 	last_message(w, after);
 	if (rc) {
