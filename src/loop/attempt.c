@@ -125,9 +125,8 @@ static bool attempt_wait(struct loop *l, const struct call *c, struct attempt *a
 		struct loop_event ev;
 		bool full = d->output_full(d->ctx);
 		bool may_start = calls_may_start(l);
-		if (!loop_wait(l, may_start ? 0 : watchdog_deadline(&dog), &ev) || l->nomem || l->broken) {
-			if (ev.kind == LOOP_EV_TOOL)
-				calls_take(l, &ev); /* its end comes only once */
+		bool stopped = l->nomem || l->broken; /* by what came last: nothing more is taken */
+		if (stopped || !loop_wait(l, may_start ? 0 : watchdog_deadline(&dog), &ev)) {
 			d->model_cancel(d->ctx, c->kind);
 			return false;
 		}
