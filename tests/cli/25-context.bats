@@ -396,6 +396,40 @@ models() { for f in "$T"/log/[0-9]*.json; do jq -r .model "$f"; done | uniq -c |
 	has "$(notices)" request_repaired
 }
 
+# ---------------------------------------------------------------- summaries of rounds, in the background
+
+@test "a small model's words about a round stand in its fold" {
+	notes
+	serve "$(player 40 '. + {summary_models: ["small"], summary: [{text: "GREY OWL {n}", repeat: true}]}')"
+	q -p "Do the steps" "${SMALL[@]}" --set context.summary_model=small
+	exits 0 completed
+	ledger_is 40
+	[ "$(kinds summary)" -ge 5 ]
+	is "$(jq -r 'has("tools")' "$(request_of summary 1)")" false
+	is "$(jq '.messages | length' "$(request_of summary 1)")" 1
+	saw collapse
+	has "$(cat "$(request_of main 41)")" "GREY OWL"
+	is "$(result '.modelUsage | keys | join(" ")')" "small tiny"
+	# They are nobody's answer.
+	is "$(result .num_turns)" 41
+	lacks "$(ev 'select(.type=="assistant") | .message | tostring')" "GREY OWL"
+}
+
+@test "a small model that fails, or never answers, harms nobody" {
+	local answer
+	for answer in '{"status":500,"error":{"type":"api_error","message":"x"},"repeat":true}' '{"silent":true,"repeat":true}' '{"content":[],"repeat":true}' '{"text":"x","stop_after":2,"no_end":true,"then":"close","repeat":true}'; do
+		rm -f ledger
+		serve "$(player 12 ". + {summary_models: [\"small\"], summary: [$answer]} | $small_steps")"
+		q -p "Do the steps" "${SMALL[@]}" --set context.summary_model=small
+		exits 0 completed
+		ledger_is 12
+		[ "$(kinds summary)" -ge 1 ]
+		is "$(ev 'select(.subtype=="api_retry")')" ""
+		stop_server
+		rm -rf "$T/log"; mkdir "$T/log"
+	done
+}
+
 # ---------------------------------------------------------------- fallback
 
 
