@@ -206,19 +206,26 @@ static int add_task(const struct context *c, struct message *to)
 	return message_add(to, b);
 }
 
-static struct message *first_message(const struct context *c, const struct buf *summary)
+static struct message *first_message(const struct context *c, struct block *told)
 {
 	struct message *m = message_new(ROLE_USER);
-	struct buf text = BUF_INIT(BUF_HUGE);
 
-	buf_add(&text, boundary, sizeof boundary - 1);
-	buf_add(&text, summary->data, summary->len);
-	if (m && (text.failed || add_task(c, m) || message_add(m, block_new_text(buf_str(&text), text.len)))) {
+	if (m && (add_task(c, m) || message_add(m, block_ref(told)))) {
 		message_unref(m);
 		m = NULL;
 	}
-	buf_release(&text);
 	return m;
+}
+
+static struct block *summary_block(const char *summary, size_t n)
+{
+	struct buf text = BUF_INIT(BUF_HUGE);
+
+	buf_add(&text, boundary, sizeof boundary - 1);
+	buf_add(&text, summary, n);
+	struct block *b = text.failed ? NULL : block_new_text(buf_str(&text), text.len);
+	buf_release(&text);
+	return b;
 }
 
 /* The blocks of m, but not the files that an earlier compaction attached. */
@@ -259,14 +266,15 @@ static struct message *file_blocks(const struct buf *files, size_t n)
 	return m;
 }
 
-/* The conversation that goes on from `first`: the rounds from `drop` on, and the files in the user's last message. */
+/* The conversation that goes on from `first`, whose reference is taken (NULL: there was no memory for it): the rounds
+ * from `drop` on, and the files in the user's last message. */
 static int kept_draft(const struct context *c, const struct history *h, size_t drop, struct message *first,
                       const struct message *files, struct history *draft)
 {
 	bool strip = c->model.thinking_bound;
 	size_t last = h->n - 1 - (h->n % 2 ? 0 : 1); /* the user's last message */
 
-	if (last < round_begin(drop) && add_files(first, files)) {
+	if (first && last < round_begin(drop) && add_files(first, files)) {
 		message_unref(first);
 		return -1;
 	}
@@ -286,15 +294,6 @@ static int kept_draft(const struct context *c, const struct history *h, size_t d
 	return rc;
 }
 
-/* Writes the conversation that goes on from the summary. */
-static int compact_draft(const struct context *c, const struct history *h, size_t drop, const struct buf *summary,
-                         const struct message *files, struct history *draft)
-{
-	struct message *first = first_message(c, summary);
-
-	return first ? kept_draft(c, h, drop, first, files, draft) : -1;
-}
-
 /* The draft takes the history's place. */
 static void compact_commit(struct context *c, struct history *h, struct history *draft, size_t drop)
 {
@@ -310,9 +309,9 @@ static void compact_commit(struct context *c, struct history *h, struct history 
 int context_compact_apply(struct context *c, struct history *h, const char *summary, size_t n, const struct buf *files,
                           size_t nfiles, size_t room, struct context_report *report)
 {
-	const struct buf text = { .data = (char *)summary, .len = n };
 	size_t drop = rounds_to_drop(c, h);
-	int rc = note_task(c, h) ? -1 : 1;
+	struct block *told = summary_block(summary, n);
+	int rc = !told || note_task(c, h) ? -1 : 1;
 
 	*report = (struct context_report){ .n = 0 };
 	/* with all files, or as many of the first as there is room for */
@@ -320,8 +319,8 @@ int context_compact_apply(struct context *c, struct history *h, const char *summ
 		struct history draft = HISTORY_INIT;
 		struct message *attached = file_blocks(files, nfiles);
 		more = nfiles > 0;
-		rc = attached && !compact_draft(c, h, drop, &text, attached, &draft) ? draft.weight >= h->weight : -1;
-		if (!rc && attached->n && draft.weight > room)
+		rc = attached ? kept_draft(c, h, drop, first_message(c, told), attached, &draft) : -1;
+		if (!rc && (draft.weight >= h->weight || (attached->n && draft.weight > room)))
 			rc = 1;
 		if (!rc) {
 			report->thinking_broken = breaks_thinking(c, h, drop, c->model.thinking_bound);
@@ -332,5 +331,6 @@ int context_compact_apply(struct context *c, struct history *h, const char *summ
 		message_unref(attached);
 		history_release(&draft);
 	}
+	block_unref(told);
 	return rc;
 }

@@ -1,6 +1,6 @@
 /*
- * What the model still sees of a conversation that grows. Layers stand in front of each request, cheapest first:
- * microcompact, collapse, snip, then autocompact and the blocking limit; the result budget stands where a result
+ * What the model still sees of a conversation that grows. Layers stand in front of each request: snip (off unless asked
+ * for), microcompact, collapse, then autocompact and the blocking limit; the result budget stands where a result
  * enters. One file a layer; pipeline.c has the order.
  *
  * Nothing here calls a model or does I/O: a compaction's request is made here, sent by the loop, and its answer
@@ -89,7 +89,7 @@ int context_round_ended(struct context *c, const struct history *h);
 /* Steps 1 to 3 on *h, whose size is est's business (an edit makes the history lighter and estimate_tokens follows).
  * `tokens` is what the next request is held to take. 0, or -1: out of memory (the history is valid all the same). */
 int context_prepare(struct context *c, struct history *h, int64_t tokens, struct context_report *report);
-/* Commits all staged folds, whatever the marks say. freed = 0: there was nothing to fold. */
+/* Folds all rounds but the last, whatever the marks say. No step in the report: nothing would have got smaller. */
 int context_drain(struct context *c, struct history *h, int64_t tokens, struct context_report *report);
 /* Takes all thinking out of the history (another model cannot read it). 1 = there was some, 0, -1 no memory. */
 int context_strip_thinking(struct history *h);

@@ -52,22 +52,23 @@ void report_step(const struct context *c, struct context_report *report, const c
 	*tokens = *tokens > freed ? *tokens - freed : 0;
 }
 
+typedef int (*layer_fn)(struct context *c, struct history *h, int64_t *tokens, struct context_report *report);
+
+/* Runs a layer if its mark is reached. */
+static int layer(struct context *c, struct history *h, int64_t mark, layer_fn run, int64_t *tokens,
+                 struct context_report *report)
+{
+	if (!mark || *tokens < mark)
+		return 0;
+	return note_task(c, h) ? -1 : run(c, h, tokens, report);
+}
+
 int context_prepare(struct context *c, struct history *h, int64_t tokens, struct context_report *report)
 {
-	static const struct {
-		size_t mark; /* offset in struct context_marks */
-		int (*run)(struct context *c, struct history *h, int64_t *tokens, struct context_report *report);
-	} layers[] = {
-		{ offsetof(struct context_marks, snip), snip },
-		{ offsetof(struct context_marks, microcompact), microcompact },
-		{ offsetof(struct context_marks, collapse), collapse },
-	};
+	const struct context_marks *m = &c->model.marks;
 
 	*report = (struct context_report){ .n = 0 };
-	for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++) {
-		int64_t mark = *(const int64_t *)((const char *)&c->model.marks + layers[i].mark);
-		if (mark && tokens >= mark && (note_task(c, h) || layers[i].run(c, h, &tokens, report)))
-			return -1;
-	}
-	return 0;
+	if (layer(c, h, m->snip, snip, &tokens, report) || layer(c, h, m->microcompact, microcompact, &tokens, report))
+		return -1;
+	return layer(c, h, m->collapse, collapse, &tokens, report);
 }
