@@ -48,13 +48,30 @@ static void yield_result(struct loop *l, struct executor_call *c, struct message
 		l->nomem = true;
 }
 
+/* The n-th part of what the window has beside system prompt and tools, which take much of a small one. */
+static size_t part(const struct loop *l, const struct context_marks *m, int n)
+{
+	int64_t room = m->usable - (int64_t)l->fixed_bytes / m->bytes_per_token;
+
+	return room > 0 ? (size_t)(room / n * m->bytes_per_token) : 0;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 /* What each may have; a call that is not done is taken for one that brings as much as it can. */
 static void allot(struct results *r)
 {
 	const struct context_marks *m = context_marks_now(r->l->context);
 	const struct executor *x = &r->l->executor;
-	size_t each = m->result_bytes < LONGEST_RESULT ? m->result_bytes : LONGEST_RESULT;
+	size_t each = least(m->result_bytes, LONGEST_RESULT), all = m->message_bytes;
 
+	if (m->window) {
+		each = least(each, part(r->l, m, 4));
+		all = least(all, part(r->l, m, 2));
+	}
 	for (size_t i = 0; i < x->n; i++) {
 		const struct executor_call *c = &x->calls[i];
 		const struct tool_result *res = &c->result;
@@ -63,7 +80,7 @@ static void allot(struct results *r)
 		if (done && (res->content_json || !res->text))
 			r->v[i].text = NULL;
 	}
-	result_budget(r->v, x->n, each, m->message_bytes);
+	result_budget(r->v, x->n, each, all);
 }
 
 static void shorten(struct results *r, struct executor_call *c, size_t allowed)
