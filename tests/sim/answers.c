@@ -97,7 +97,7 @@ static void put_call(struct writer *w)
 		put(w, "bad SafeA b%u {\"x", (unsigned)sim_draw(s, 20));
 		return;
 	}
-	if (sim_one_in(s, 3))
+	if (s->moods.large || sim_one_in(s, 3))
 		snprintf(extra, sizeof extra, ",\"size\":%u", draw_size(s));
 	else if (sim_one_in(s, 20))
 		snprintf(extra, sizeof extra, ",\"image\":1");
@@ -322,6 +322,65 @@ static void draw_moods(struct sim *s, unsigned *moods, const struct sort *sorts,
 	moods[0] += first;
 }
 
+/* The place of a sort in main_sorts. */
+static unsigned *mood_of(struct sim *s, void (*write)(struct writer *w))
+{
+	for (size_t i = 0; i < LENGTH(main_sorts); i++)
+		if (main_sorts[i].write == write)
+			return &s->moods.main[i];
+	return &s->moods.main[0];
+}
+
+static void only_good_summaries(struct sim *s)
+{
+	memset(s->moods.compact, 0, sizeof s->moods.compact);
+	s->moods.compact[0] = 1;
+}
+
+static void no_theme(struct sim *s)
+{
+	(void)s;
+}
+
+/* The window fills up again and again, and compactions are fine. */
+static void theme_full(struct sim *s)
+{
+	only_good_summaries(s);
+	*mood_of(s, answer_tools) += 60;
+	s->moods.sizes = 5 + (unsigned)sim_draw(s, 4);
+	s->moods.large = true;
+}
+
+/* The server refuses what would fit, or has no room for its answers. */
+static void theme_refused(struct sim *s)
+{
+	only_good_summaries(s);
+	*mood_of(s, answer_tools) += 20;
+	*mood_of(s, fault_too_long) += 8;
+	*mood_of(s, answer_exceeded) += 4;
+}
+
+static void theme_malformed(struct sim *s)
+{
+	*mood_of(s, answer_malformed) += 80;
+	*mood_of(s, answer_cut) += 6;
+	*mood_of(s, fault_overload) += 6;
+	*mood_of(s, fault_too_long) += 6;
+}
+
+static void theme_overloaded(struct sim *s)
+{
+	*mood_of(s, answer_tools) += 20;
+	*mood_of(s, fault_overload) += 30;
+	*mood_of(s, answer_exceeded) += 4;
+	*mood_of(s, fault_too_long) += 4;
+}
+
+static void (*const themes[])(struct sim *s) = {
+	no_theme,   no_theme,      no_theme,        no_theme,         theme_full,
+	theme_full, theme_refused, theme_malformed, theme_overloaded,
+};
+
 void sim_draw_moods(struct sim *s)
 {
 	draw_moods(s, s->moods.main, main_sorts, LENGTH(main_sorts), 1);
@@ -331,6 +390,7 @@ void sim_draw_moods(struct sim *s)
 	draw_moods(s, s->moods.summary, summary_sorts, LENGTH(summary_sorts), 2);
 	draw_moods(s, s->moods.count, count_sorts, LENGTH(count_sorts), 2);
 	s->moods.sizes = 1 + (unsigned)sim_draw(s, 8);
+	themes[sim_draw(s, LENGTH(themes))](s);
 }
 
 void sim_random_answer(struct sim *s, const struct model_request *req, char *line, size_t max)

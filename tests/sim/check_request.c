@@ -95,7 +95,7 @@ void check_pairing(struct sim *s, const struct step *step)
 void check_roles(struct sim *s, const struct step *step)
 {
 	const struct history *h = step->req->messages;
-	bool paused = step->req->kind == MODEL_MAIN && s->w->in_turn;
+	bool paused = (step->req->kind == MODEL_MAIN || step->req->kind == MODEL_COUNT) && s->w->paused;
 
 	for (size_t i = 0; i < h->n; i++) {
 		const struct message *m = h->v[i];
@@ -265,12 +265,68 @@ void check_alone(struct sim *s, const struct step *step)
 		sim_problem(s, "a request while tools run");
 }
 
+/* A request for a summary that was too long is made shorter three times. */
+void check_shrinks(struct sim *s, const struct step *step)
+{
+	if (step->req->kind == MODEL_COMPACT && s->w->shrinks >= 4 &&
+	    step->req->messages->weight != s->w->compact_weight)
+		sim_problem(s, "a request for a summary was made shorter %d times", s->w->shrinks);
+}
+
+/* The marks of the model that is asked, by the catalog's window: one that was learned is smaller. */
+static bool marks_of(const struct sim *s, const char *model, struct context_marks *marks)
+{
+	const struct loop_config *c = &s->cfg;
+	const struct catalog_row *row = witness_row(s, model);
+	struct error e = ERROR_INIT;
+	int64_t cap = c->max_output_tokens ? c->max_output_tokens : catalog_default_max_output(row);
+
+	return !context_marks(&c->context, row->window, cap, row->flags & CAT_DENSE_TOKENS ? 3 : 4, marks, &e);
+}
+
+/* What the model itself has counted is not sent when it is over the blocking mark and nothing was done about it. */
+void check_fits(struct sim *s, const struct step *step)
+{
+	const struct witness *w = s->w;
+	struct context_marks marks;
+	bool phase_1 = w->last == CONT_NONE || continue_row(w->last)->new_turn;
+
+	if (step->req->kind != MODEL_MAIN || !phase_1 || w->anchor < 0 || w->edited || w->attempts > 0)
+		return;
+	if (marks_of(s, step->req->model, &marks) && marks.blocking && w->anchor >= marks.blocking)
+		sim_problem(s, "%lld tokens are known to be sent, the limit is %lld", (long long)w->anchor,
+		            (long long)marks.blocking);
+}
+
+/* No result, and no message of them, is longer than its part of the window. */
+void check_results_fit(struct sim *s, const struct step *step)
+{
+	const struct history *h = step->req->messages;
+	struct context_marks marks;
+	size_t all = 0;
+
+	if (step->req->kind != MODEL_MAIN || s->w->attempts > 0 || s->w->last != CONT_NEXT_TURN || h->n < 2 ||
+	    !marks_of(s, step->req->model, &marks))
+		return;
+	for (size_t k = 0; k < h->v[h->n - 1]->n; k++) {
+		const struct block *b = h->v[h->n - 1]->blocks[k];
+		if (b->kind != BLOCK_TOOL_RESULT || !b->text)
+			continue;
+		all += b->text_len;
+		if (b->text_len > marks.result_bytes)
+			sim_problem(s, "the result of '%s' has %zu bytes of %zu", b->id, b->text_len,
+			            marks.result_bytes);
+	}
+	if (all > marks.message_bytes)
+		sim_problem(s, "results of %zu bytes together, %zu are allowed", all, marks.message_bytes);
+}
+
 /* Three overloads in a row, and there is another model: it is asked. */
 void check_overloads(struct sim *s, const struct step *step)
 {
 	const struct witness *w = s->w;
 
-	if (step->req->kind == MODEL_MAIN && w->overloads >= 3 && w->fallbacks < (int)s->cfg.nfallbacks && !w->switched)
+	if (step->req->kind == MODEL_MAIN && w->overloads >= 3 && w->switches < (int)s->cfg.nfallbacks && !w->switched)
 		sim_problem(s, "%d overloads in a row, and the same model is asked", w->overloads);
 }
 

@@ -96,6 +96,8 @@ void check_guards(struct sim *s, const struct step *step)
 		{ CONT_NEXT_TURN, "answers in a row with nothing but unusable calls", unusable_in_a_row(w) - 1, 4 },
 	};
 
+	if (step->event->kind == EVENT_MODEL_SWITCH && w->switches >= models)
+		sim_problem(s, "%d switches of the model", w->switches + 1);
 	if (step->event->kind != EVENT_TRANSITION)
 		return;
 	for (size_t i = 0; i < LENGTH(guards); i++)
@@ -110,6 +112,24 @@ void check_breaker(struct sim *s, const struct step *step)
 	if (step->event->kind == EVENT_STATUS && step->event->u.status.status && s->w->failures_in_a_row >= 3 &&
 	    s->w->attempts == 0)
 		sim_problem(s, "a compaction after %d failures in a row", s->w->failures_in_a_row);
+}
+
+/* A layer that says that it did something has freed something; a request for a summary is repeated three times at
+ * most; and one compaction a turn, unless the server refused the prompt. */
+void check_layers(struct sim *s, const struct step *step)
+{
+	const struct event *ev = step->event;
+
+	if (ev->kind == EVENT_CONTEXT && ev->u.context.tokens_freed < 0)
+		sim_problem(s, "%s made the conversation longer", ev->u.context.step);
+	if (ev->kind == EVENT_STATUS && ev->u.status.status && s->w->compacting)
+		sim_problem(s, "a compaction in a compaction");
+	if (ev->kind == EVENT_STATUS && !ev->u.status.status && !s->w->compacting)
+		sim_problem(s, "the end of a compaction that did not begin");
+	if (ev->kind == EVENT_RESULT && s->w->compacting && !s->starved)
+		sim_problem(s, "the result in a compaction");
+	if (ev->kind == EVENT_COMPACT_BOUNDARY && s->history.weight >= s->w->weight_before)
+		sim_problem(s, "a compaction made %zu of %zu", s->history.weight, s->w->weight_before);
 }
 
 /* ---- 5 ---- */
@@ -289,6 +309,6 @@ void check_background(struct sim *s, const struct step *step)
 	bool full = s->clock >= s->full_from && s->clock < s->full_until;
 
 	if (s->running_background && !s->running_model && !s->running_safe && !s->running_unsafe && !full &&
-	    !s->w->backs_off && step->until >= s->cfg.deadline && step->until > s->clock)
+	    !s->w->undying && !s->w->backs_off && step->until >= s->cfg.deadline && step->until > s->clock)
 		sim_problem(s, "it waits for the background call");
 }

@@ -75,6 +75,7 @@ static void hand_out(struct sim *s, struct sim_event *q, struct loop_event *ev)
 	}
 	s->w->signalled |= q->ev.kind == LOOP_EV_SIGNAL;
 	if (q->ev.kind == LOOP_EV_TOOL) {
+		s->w->undying -= q->gone;
 		if (!q->gone)
 			*(q->safe ? &s->running_safe : &s->running_unsafe) -= 1;
 		s->current[3] = q->call;

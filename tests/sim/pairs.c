@@ -31,8 +31,15 @@ static const struct rule {
 	{ CONT_COLLAPSE_DRAIN, CONT_COLLAPSE_DRAIN, "what was folded is folded" },
 	{ CONT_REACTIVE_COMPACT, CONT_REACTIVE_COMPACT, "once until the next turn" },
 	{ CONT_EMPTY_NUDGE, CONT_EMPTY_NUDGE, "once until the next turn" },
-	/* the beginning */
+	{ CONT_MAX_OUTPUT_ESCALATE, CONT_MAX_OUTPUT_ESCALATE, "it was raised as far as it goes" },
+	{ CONT_EMPTY_NUDGE, TERMINAL(TERM_MAX_TURNS), "a nudge is a wish: the run is completed" },
+	{ CONT_SALVAGED_STREAM, TERMINAL(TERM_MALFORMED_TOOL_USE), "a call of the answer before was usable" },
+	/* the beginning: one message, nothing to drop, no answer */
 	{ CONT_NONE, TERMINAL(TERM_MAX_TURNS), "at least one turn is allowed" },
+	{ CONT_NONE, CONT_COLLAPSE_DRAIN, "there is no round yet" },
+	{ CONT_NONE, CONT_REACTIVE_COMPACT, "there is no round yet" },
+	{ CONT_NONE, TERMINAL(TERM_RAPID_REFILL), "there was no compaction yet" },
+	{ CONT_NONE, TERMINAL(TERM_MALFORMED_TOOL_USE), "there was no answer yet" },
 };
 
 void pairs_add(struct sim_cover *sum, const struct sim_cover *more)
@@ -50,6 +57,13 @@ const char *pair_impossible(enum continue_reason from, int to)
 	for (size_t i = 0; i < LENGTH(rules); i++)
 		if ((rules[i].from < 0 || rules[i].from == (int)from) && (rules[i].to < 0 || rules[i].to == to))
 			return rules[i].why;
+	/* A turn that begins again was let through by the gate, and phase 1 is behind it. */
+	const struct continue_row *row = continue_row(from);
+	if (row && !row->new_turn && to == TERMINAL(TERM_MAX_TURNS))
+		return "it is the same turn";
+	if (row && !row->new_turn && from != CONT_MODEL_FALLBACK &&
+	    (to == TERMINAL(TERM_BLOCKING_LIMIT) || to == TERMINAL(TERM_RAPID_REFILL)))
+		return "it is the same request again";
 	return NULL;
 }
 

@@ -40,6 +40,7 @@ static void model_cancel(void *ctx, enum model_kind kind)
 		witness_flight_ends(s, kind);
 		if (kind != MODEL_SUMMARY)
 			s->w->overloads = 0;
+		s->w->anchor = -1; /* a watchdog may have ended an answer that was complete */
 		if (kind == MODEL_MAIN)
 			s->w->status = 0;
 	}
@@ -91,6 +92,17 @@ static void plan_signal(struct sim *s, int64_t when)
 		sim_at(s, when, LOOP_EV_SIGNAL)->ev.signo = 15;
 }
 
+static void add_task(struct sim *s, const char *task)
+{
+	size_t n = strlen(task);
+	char *text = malloc(n + s->task_size + 1);
+
+	memcpy(text, task, n);
+	memset(text + n, 't', s->task_size);
+	history_add_user_block(&s->history, block_new_text(text, n + s->task_size));
+	free(text);
+}
+
 void sim_run(struct sim *s, const char *task)
 {
 	struct loop_deps deps = {
@@ -116,7 +128,7 @@ void sim_run(struct sim *s, const char *task)
 	plan_signal(s, s->second_signal_at);
 	if (s->full_until)
 		sim_at(s, s->full_until, LOOP_EV_OUTPUT);
-	history_add_user_block(&s->history, block_new_text(task, strlen(task)));
+	add_task(s, task);
 	loop_run(&s->cfg, &deps, &s->history, &s->out);
 	sim_check(s, &(struct step){ .stage = AT_END });
 	if (s->cover) {

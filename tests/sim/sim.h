@@ -57,6 +57,7 @@ struct sim {
 	int64_t stdout_gone_at;
 	int64_t full_from, full_until;                /* stdout's reader is slow meanwhile: no call may start */
 	void (*stand_before)(struct loop_deps *deps); /* puts functions of its own before the simulator's; or NULL */
+	size_t task_size;                             /* bytes that are added to the task */
 	bool calm;                                    /* of random answers: no stream breaks, nothing is declined */
 	bool starved; /* the loop got no memory: what it could not tell is not held against it */
 	/* seen */
@@ -91,6 +92,7 @@ struct sim {
 	unsigned ids;
 	struct { /* how often each sort of answer comes, see answers.c */
 		unsigned main[SIM_MOODS], compact[SIM_MOODS], summary[SIM_MOODS], count[SIM_MOODS], sizes;
+		bool large; /* results are */
 	} moods;
 	char *current[4]; /* texts of the event handed out last */
 	struct tool_result current_result;

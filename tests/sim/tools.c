@@ -94,6 +94,7 @@ static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 		 * and counts no more */
 		struct sim_event *copy = sim_at(s, s->clock + grace_ms / 2 + (q->undead ? 60000 : 0), LOOP_EV_TOOL);
 		copy->undead = copy->gone = q->undead;
+		s->w->undying += q->undead && !q->gone;
 		if (q->undead && !q->gone)
 			*(q->safe ? &s->running_safe : &s->running_unsafe) -= 1;
 		copy->call = strdup(tool_use_id);

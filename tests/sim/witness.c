@@ -8,6 +8,7 @@
 void witness_open(struct sim *s)
 {
 	s->w = calloc(1, sizeof *s->w);
+	s->w->anchor = -1;
 	s->digest = 14695981039346656037u;
 }
 
@@ -89,6 +90,10 @@ void witness_request(struct sim *s, const struct model_request *req)
 	sim_digest(s, &req->without, sizeof req->without);
 	if (req->kind != MODEL_SUMMARY)
 		w->backs_off = false;
+	if (req->kind == MODEL_COMPACT) {
+		w->shrinks += req->messages->weight != w->compact_weight;
+		w->compact_weight = req->messages->weight;
+	}
 	if (req->kind != MODEL_MAIN)
 		return;
 	w->lowered += w->attempts > 0 && req->max_tokens < w->last_cap;
@@ -133,10 +138,14 @@ static void see_end(struct sim *s, const struct loop_event *ev)
 
 	if (ev->call == MODEL_SUMMARY || ev->call == MODEL_COUNT)
 		return;
+	if (end->failure != MODEL_FINE)
+		w->anchor = -1; /* the server may have told another size */
 	if (ev->call == MODEL_COMPACT) {
 		w->overloads = 0;
 		return;
 	}
+	if (end->complete && end->usage.input >= 0)
+		w->anchor = usage_total(&end->usage);
 	w->overloads = is_overload(end) ? w->overloads + 1 : 0;
 	w->status = end->failure == MODEL_FINE ? 0 : end->http_status;
 	w->costly += end->had_content && !end->complete;
@@ -218,7 +227,7 @@ static void count_transition(struct witness *w, enum continue_reason to)
 	if (new_turn)
 		w->pauses = 0;
 	if (to != CONT_SALVAGED_STREAM && to != CONT_MODEL_FALLBACK && to != CONT_COLLAPSE_DRAIN &&
-	    to != CONT_REACTIVE_COMPACT)
+	    (to != CONT_REACTIVE_COMPACT || w->accepted))
 		w->salvages = 0;
 	w->escalations += to == CONT_MAX_OUTPUT_ESCALATE;
 	w->recoveries += to == CONT_MAX_OUTPUT_RECOVERY;
@@ -227,10 +236,14 @@ static void count_transition(struct witness *w, enum continue_reason to)
 	w->pauses += to == CONT_PAUSE_TURN;
 	w->salvages += to == CONT_SALVAGED_STREAM;
 	w->fallbacks += to == CONT_MODEL_FALLBACK;
-	if ((new_turn || to == CONT_PAUSE_TURN) && !w->in_turn)
+	bool kept = to == CONT_PAUSE_TURN || (to == CONT_REACTIVE_COMPACT && w->accepted);
+	if ((new_turn || kept) && !w->in_turn)
 		w->turns++;
-	if (new_turn || to == CONT_PAUSE_TURN)
-		w->in_turn = to == CONT_PAUSE_TURN;
+	if (new_turn || kept) {
+		w->in_turn = kept;
+		w->paused = to == CONT_PAUSE_TURN;
+	}
+	w->accepted = false;
 	w->attempts = w->costly = w->lowered = 0;
 	w->last = to;
 }
@@ -256,6 +269,7 @@ static void see_transition(struct sim *s, const struct event_transition *t)
 
 static void see_tombstone(struct witness *w)
 {
+	w->anchor = -1; /* what it counted is not in the conversation */
 	w->unanswered = 0;
 	for (size_t i = 0; i < w->nopen; i++)
 		w->unanswered += !list_has(w->answered, w->nanswered, w->open_calls[i]);
@@ -275,8 +289,14 @@ static void see_notice(struct witness *w, const struct event_notice *n)
 	w->repairs += !strcmp(n->code, "request_repaired");
 }
 
-static void see_status(struct witness *w, const struct event_status *st)
+static void see_status(struct witness *w, const struct event_status *st, size_t weight)
 {
+	w->compacting = st->status != NULL;
+	if (w->compacting) {
+		w->shrinks = 0;
+		w->compact_weight = 0;
+		w->weight_before = weight;
+	}
 	/* one that another model takes over has not failed */
 	if (!st->compact_result || (st->compact_error && !strcmp(st->compact_error, "another model goes on")))
 		return;
@@ -292,6 +312,7 @@ void witness_event(struct sim *s, const struct event *ev)
 
 	w->events++;
 	w->backs_off |= ev->kind == EVENT_API_RETRY;
+	w->accepted |= ev->kind == EVENT_ASSISTANT && ev->u.assistant.stop_reason;
 	if (ev->kind == EVENT_ASSISTANT && !ev->u.assistant.error)
 		w->pending_lines = ev->u.assistant.stop_reason ? 0 : w->pending_lines + 1;
 	if (ev->kind == EVENT_USER && w->pending_lines) /* of a call that is withdrawn with its line */
@@ -316,14 +337,17 @@ void witness_event(struct sim *s, const struct event *ev)
 	if (ev->kind == EVENT_NOTICE)
 		see_notice(w, &ev->u.notice);
 	if (ev->kind == EVENT_STATUS)
-		see_status(w, &ev->u.status);
+		see_status(w, &ev->u.status, s->history.weight);
 	if (ev->kind == EVENT_CONTEXT && strcmp(ev->u.context.step, "result_budget") != 0)
 		w->edited = true;
 	if (ev->kind == EVENT_COMPACT_BOUNDARY)
 		w->edited = true;
+	if (w->edited)
+		w->anchor = -1;
 	if (ev->kind == EVENT_MODEL_SWITCH) {
 		w->edited = w->switched = true;
 		w->overloads = 0;
+		w->switches++;
 		w->salvages = 0; /* of another model */
 	}
 	if (ev->kind == EVENT_RESULT) {

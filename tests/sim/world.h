@@ -107,9 +107,16 @@ struct witness {
 	int costly, lowered; /* of the attempts of a call */
 	int64_t last_cap;
 	int overloads;  /* in a row */
-	bool in_turn;   /* a paused turn goes on */
-	bool backs_off; /* between a failed attempt and the next */
+	int switches;   /* of the model */
+	int64_t anchor; /* tokens that the model counted, prompt and answer; -1 = not known any more */
+	int shrinks;    /* requests for a summary of different size in a compaction */
+	size_t compact_weight, weight_before;
+	bool compacting;
+	bool in_turn;   /* the turn that was counted goes on */
+	bool paused;    /* and its last answer was paused */
+	bool accepted;  /* an answer, since the last transition */
 	int images;     /* replaced by notes */
+	bool backs_off; /* between a failed attempt and the next */
 	/* guards */
 	enum continue_reason last;
 	int escalations, recoveries, reactives, nudges, pauses, salvages, fallbacks, drains;
@@ -135,6 +142,7 @@ struct witness {
 	char *forgotten[1024];
 	size_t nforgotten, forgotten_before; /* before the last main request was sent */
 	bool signalled;
+	int undying;   /* calls that were cancelled in vain and are not at their end */
 	bool declined; /* a refusal was seen in the answer that came last */
 };
 
