@@ -1,6 +1,6 @@
 #include "pairs.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 #define TO_COUNT    ((int)CONT_COUNT + (int)TERM_COUNT)
 #define TERMINAL(t) ((int)CONT_COUNT + (int)(t))
@@ -69,7 +69,7 @@ const char *pair_impossible(enum continue_reason from, int to)
 
 const char *pair_name(int to)
 {
-	if (to == CONT_NONE)
+	if (to == CONT_NONE || to == TERMINAL(TERM_NONE))
 		return "(begin)";
 	return to < (int)CONT_COUNT ? continue_row((enum continue_reason)to)->name
 	                            : terminal_row((enum terminal_reason)(to - (int)CONT_COUNT))->name;
@@ -82,6 +82,8 @@ size_t pairs_tell(const struct sim_cover *c, FILE *out)
 	for (int from = 0; from < (int)CONT_COUNT; from++)
 		for (int to = 0; to < TO_COUNT; to++) {
 			const char *why = pair_impossible((enum continue_reason)from, to);
+			if (getenv("SIM_PAIRS") && c->pairs[from][to])
+				fprintf(out, "%8u %s -> %s\n", c->pairs[from][to], pair_name(from), pair_name(to));
 			possible += !why;
 			seen += c->pairs[from][to] > 0;
 			if (!why == (c->pairs[from][to] > 0))
