@@ -140,7 +140,8 @@ const struct job_key job_keys[] = {
 	  .arg = "LIST",
 	  .fallback_text = "none",
 	  .help = "models to go on with, in this order, when one is overloaded three times in a row",
-	  .man = "See CONTEXT WINDOW. Each is gone on with at most once; none may stand there twice" },
+	  .man = "See CONTEXT WINDOW. Also when an overload is the last failure that would be retried. Each is gone on "
+	         "with at most once; none may stand there twice" },
 	{ .path = "model.provider",
 	  .type = KEY_ENUM,
 	  .at = AT(provider),
@@ -351,7 +352,9 @@ const struct job_key job_keys[] = {
 	  .check = check_word,
 	  .group = GROUP_MODEL,
 	  .help = "small model that says in a line what each round did, in the background",
-	  .man = "Without it such lines are made of the names of the calls" },
+	  .man = "Without it such lines are made of the names of the calls. Its requests count in the limits, and none "
+	         "begins in the last tenth of one; they are not waited for, and after three in a row that came to "
+	         "nothing no more are made" },
 
 	/* where it works */
 	{ .path = "workspace.dir",
