@@ -67,23 +67,23 @@ enum key_flags {
 
 struct job_key {
 	const char *path; /* "limits.max_turns", at most one dot; NULL: an option only */
-	enum key_type type;
-	size_t at;                 /* offset of the field in struct job */
+	enum key_type type : 8;
+	enum key_group group : 8;
+	enum key_act act : 8;
+	char letter;               /* short option, 0 = none */
+	uint16_t flags;            /* enum key_flags */
+	uint16_t at;               /* offset of the field in struct job */
 	int64_t min, max;          /* numbers */
 	const char *fallback;      /* default as text; NULL = none */
 	const char *fallback_text; /* how people read a default that is not `fallback` */
 	const char *const *choices;
 	/* Says whether one string, item or member (name is NULL or its key) is acceptable; -1 with *e. */
 	int (*check)(const char *name, const char *text, struct error *e);
-	unsigned flags;
 	const char *env;    /* variable above the job file */
 	const char *vendor; /* the vendor's variable, below it */
-	enum key_group group;
-	char letter;        /* short option, 0 = none */
 	const char *option; /* long option without dashes, NULL = none; "" with '-' as letter is the word "-" */
 	const char *alias;  /* second spelling */
 	const char *arg;    /* name of the option's value, NULL = takes none */
-	enum key_act act;
 	const char *sets;
 	const char *help; /* one line */
 	const char *man;  /* what the man page says behind it, sentences without the last full stop; NULL = nothing */
