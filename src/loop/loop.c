@@ -49,17 +49,17 @@ static struct verdict step(struct loop *l)
 {
 	enum terminal_reason stopped = TERM_NONE;
 
-	if (!loop_prepare(l, &stopped))
+	if (!loop_prepare(l, &stopped)) /* phase 1 */
 		return stop(l, stopped);
-	switch (loop_call_model(l, &stopped)) {
+	switch (loop_call_model(l, &stopped)) { /* phase 2 */
 	case CALL_ACCEPTED:
 		call_failure_release(&l->failure); /* what was recovered is not to be shown */
 		l->state.salvages = 0;
-		return loop_decide(l);
+		return loop_decide(l); /* phase 5; 3 if tools are wanted, 4 if the answer was cut */
 	case CALL_BROKEN:
-		return salvage(l);
+		return salvage(l); /* phase 3 */
 	case CALL_FAILED:
-		return loop_recover_error(l);
+		return loop_recover_error(l); /* phase 4 */
 	case CALL_STOPPED:
 		break;
 	}

@@ -303,6 +303,8 @@ static struct told {
 	struct model_usage models[4];
 	size_t nmodels;
 	int64_t cost;
+	char errors[4][128];
+	size_t nerrors;
 } told;
 static struct loop_deps sim;
 
@@ -327,6 +329,9 @@ static int see_event(void *ctx, struct event *ev, struct error *e)
 		for (size_t i = 0; i < ev->u.result.nmodels && i < 4; i++)
 			told.models[told.nmodels++] = ev->u.result.models[i];
 		told.cost = ev->u.result.cost_nano_usd;
+		told.nerrors = ev->u.result.nerrors;
+		for (size_t i = 0; i < told.nerrors && i < 4; i++)
+			snprintf(told.errors[i], sizeof told.errors[i], "%s", ev->u.result.errors[i]);
 	}
 	return sim.emit(ctx, ev, e);
 }
@@ -490,6 +495,37 @@ static void an_edit_that_breaks_thinking_sends_one_request_without(void **state)
 	assert_int_equal(sent[6].without, 0);
 }
 
+/* Why no room could be made is told beside what it was needed for; a failure that ended nothing is not. */
+static void both_failures_are_told(void **state)
+{
+	static struct sim s;
+	const char *const too_long[] = { ROUND("t1"), ROUND("t2"), TOO_LONG, "text  ", NULL };
+	const char *const full[] = { ROUND("t1"), ROUND("t2"), "text part | stop model_context_window_exceeded",
+		                     "text no | stop refusal", NULL };
+	const char *const over[] = { FOUR, "text  ", "use SafeA a {\"size\":2000}", "text  ", NULL };
+	const char *const fine[] = { FOUR, "text  ", "text done", NULL };
+
+	(void)state;
+	watch(&s, too_long);
+	finish(&s, "next_turn next_turn prompt_too_long");
+	assert_int_equal(told.nerrors, 2);
+	assert_string_equal(told.errors[0], "making the conversation shorter failed: the summary was empty");
+	assert_string_equal(told.errors[1], "prompt is too long");
+	watch(&s, full);
+	finish(&s, "next_turn next_turn max_output_tokens");
+	assert_int_equal(told.nerrors, 2);
+	assert_string_equal(told.errors[0],
+	                    "making the conversation shorter failed: the model declined to write the summary");
+	watch(&s, over);
+	finish(&s, TURNS4 "next_turn blocking_limit");
+	assert_int_equal(told.nerrors, 2);
+	assert_string_equal(told.errors[0], "making the conversation shorter failed: the summary was empty");
+	assert_non_null(strstr(told.errors[1], "nothing was sent"));
+	watch(&s, fine);
+	finish(&s, TURNS4 "completed");
+	assert_int_equal(told.nerrors, 0);
+}
+
 int main(void)
 {
 	enum { NPATHS = sizeof paths / sizeof *paths };
@@ -499,6 +535,7 @@ int main(void)
 		cmocka_unit_test(thinking_finds_room_beside_a_summary),
 		cmocka_unit_test(what_another_model_minds_is_its_own),
 		cmocka_unit_test(to_count_costs_nothing),
+		cmocka_unit_test(both_failures_are_told),
 		cmocka_unit_test(an_edit_that_breaks_thinking_sends_one_request_without),
 	};
 	struct CMUnitTest tests[NPATHS + sizeof more / sizeof *more];
