@@ -280,7 +280,8 @@ const struct job_key job_keys[] = {
 	  .fallback = "auto",
 	  .group = GROUP_MODEL,
 	  .help = "tokens of the model's window; auto is what is known of the model",
-	  .man = "In a window that is not known nothing is ever shortened, but for what the server says of it" },
+	  .man = "If it is not known, the conversation is made smaller when the API refuses it, by what that says of "
+	         "the window" },
 	{ .path = "context.microcompact_at",
 	  .type = KEY_MARK,
 	  .at = AT(microcompact_at),
