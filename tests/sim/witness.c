@@ -157,7 +157,8 @@ void witness_model(struct sim *s, const struct loop_event *ev)
 
 	switch (ev->model.kind) {
 	case MODEL_EV_MESSAGE_START:
-		f->usage = ev->model.usage;
+		if (ev->call != MODEL_COUNT) /* it costs nothing */
+			f->usage = ev->model.usage;
 		break;
 	case MODEL_EV_STOP:
 		f->usage = ev->model.end.usage;
@@ -166,7 +167,7 @@ void witness_model(struct sim *s, const struct loop_event *ev)
 		break;
 	case MODEL_EV_END:
 		f->usage = ev->model.end.usage;
-		if (ev->call == MODEL_COUNT) /* it costs nothing */
+		if (ev->call == MODEL_COUNT)
 			f->usage = (struct usage)USAGE_UNKNOWN;
 		witness_flight_ends(s, ev->call);
 		see_end(s, ev);
