@@ -26,7 +26,7 @@ static unsigned draw_size(struct sim *s)
 	                 : s->window           ? s->window
 	                 : s->cfg.row->window  ? s->cfg.row->window
 	                                       : 8000;
-	int64_t bytes = window < 100000 ? window * 4 : 400000;
+	int64_t bytes = window < 30000 ? window * 4 : 120000;
 	static const int64_t parts[] = { 1000, 200, 50, 20, 10, 5, 2, 1 };
 
 	return (unsigned)(bytes / parts[sim_draw(s, s->moods.sizes ? s->moods.sizes : 4)]);

@@ -265,6 +265,26 @@ void check_alone(struct sim *s, const struct step *step)
 		sim_problem(s, "a request while tools run");
 }
 
+/* The task stays first, and what the model has not seen yet stays as it is. */
+void check_kept(struct sim *s, const struct step *step)
+{
+	const struct history *h = step->req->messages;
+	const struct message *last = h->n ? h->v[h->n - 1] : NULL;
+	bool found = !*s->w->newest || s->w->last != CONT_NEXT_TURN;
+
+	if (step->req->kind != MODEL_MAIN || !last)
+		return;
+	if (h->v[0]->blocks[0]->kind != BLOCK_TEXT || strncmp(h->v[0]->blocks[0]->text, s->task, 5) != 0)
+		sim_problem(s, "the task does not stand first");
+	for (size_t k = 0; k < last->n && !found; k++) {
+		const struct block *b = last->blocks[k];
+		found = b->kind == BLOCK_TOOL_RESULT && !strcmp(b->id, s->w->newest) &&
+		        !(b->text && sim_begins(b->text, "[Old result"));
+	}
+	if (!found)
+		sim_problem(s, "the result of '%s' was not shown", s->w->newest);
+}
+
 /* A request for a summary that was too long is made shorter three times. */
 void check_shrinks(struct sim *s, const struct step *step)
 {

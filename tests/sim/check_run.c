@@ -114,6 +114,33 @@ void check_breaker(struct sim *s, const struct step *step)
 		sim_problem(s, "a compaction after %d failures in a row", s->w->failures_in_a_row);
 }
 
+/* A summary is a whole answer in words, and takes the place of something. The window is not filled up again and again.
+ */
+void check_summary(struct sim *s, const struct step *step)
+{
+	const struct event *ev = step->event;
+	const struct witness *w = s->w;
+
+	if (ev->kind == EVENT_COMPACT_BOUNDARY && w->bad_summary)
+		sim_problem(s, "what is no summary was taken for one");
+	if (ev->kind == EVENT_STATUS && ev->u.status.status && w->attempts == 0 && w->refills >= 3 &&
+	    w->refilled + 1 == w->turns + !w->in_turn)
+		sim_problem(s, "a compaction after %d in as many turns", w->refills);
+}
+
+/* A recovery has done what it is called for. */
+void check_progress(struct sim *s, const struct step *step)
+{
+	const struct event *ev = step->event;
+
+	if (ev->kind != EVENT_TRANSITION)
+		return;
+	if (!strcmp(ev->u.transition.reason, continue_row(CONT_COLLAPSE_DRAIN)->name) && !s->w->folded)
+		sim_problem(s, "a drain that freed nothing");
+	if (!strcmp(ev->u.transition.reason, continue_row(CONT_REACTIVE_COMPACT)->name) && !s->w->summed_up)
+		sim_problem(s, "a compaction that did not take place");
+}
+
 /* A layer that says that it did something has freed something; a request for a summary is repeated three times at
  * most; and one compaction a turn, unless the server refused the prompt. */
 void check_layers(struct sim *s, const struct step *step)
@@ -286,6 +313,8 @@ void check_account(struct sim *s, const struct step *step)
 				            (long long)r->limits[i].used, (long long)seen[k].used);
 	if (r->api_error_status && r->api_error_status != s->w->status && !s->starved)
 		sim_problem(s, "status %d is told, the last one was %d", r->api_error_status, s->w->status);
+	if (r->reason == TERM_BLOCKING_LIMIT && s->w->guess)
+		sim_problem(s, "a guess of the size ends the run");
 	if (r->num_turns < s->w->turns || r->num_turns > s->w->turns + 1)
 		sim_problem(s, "%d turns are told, %d were seen", r->num_turns, s->w->turns);
 }

@@ -9,12 +9,12 @@ typedef void check_fn(struct sim *s, const struct step *step);
 /* ---- check_request.c ---- */
 check_fn check_pairing, check_roles, check_bound, check_prefix, check_gate, check_alone, check_thinking,
         check_forgotten, check_tools_sent, check_withdrawn_lines, check_sums, check_overloads, check_shrinks,
-        check_fits, check_results_fit;
+        check_fits, check_results_fit, check_kept;
 
 /* ---- check_run.c: of events, calls, waits and the result ---- */
 check_fn check_results, check_all_answered, check_one_result, check_last_line, check_guards, check_breaker,
         check_withheld, check_shown_once, check_exclusive, check_once, check_told, check_side_effects, check_no_life,
-        check_start_gate, check_end, check_tombstone, check_same_turn, check_layers, check_account, check_history,
-        check_background, check_steps;
+        check_start_gate, check_end, check_tombstone, check_same_turn, check_layers, check_summary, check_progress,
+        check_account, check_history, check_background, check_steps;
 
 #endif

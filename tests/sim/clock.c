@@ -69,7 +69,7 @@ static void hand_out(struct sim *s, struct sim_event *q, struct loop_event *ev)
 	if (q->ev.kind == LOOP_EV_MODEL) {
 		s->current_block = q->ev.model.block;
 		q->ev.model.block = NULL;
-		witness_model(s, &q->ev);
+		witness_model(s, ev);
 		if (q->ev.model.kind == MODEL_EV_END)
 			*sim_running(s, q->ev.call) = false;
 	}

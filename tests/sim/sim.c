@@ -40,6 +40,7 @@ static void model_cancel(void *ctx, enum model_kind kind)
 		witness_flight_ends(s, kind);
 		if (kind != MODEL_SUMMARY)
 			s->w->overloads = 0;
+		s->w->guess = false;
 		s->w->anchor = -1; /* a watchdog may have ended an answer that was complete */
 		if (kind == MODEL_MAIN)
 			s->w->status = 0;
@@ -119,6 +120,7 @@ void sim_run(struct sim *s, const char *task)
 	sim_tool_deps(&deps);
 	if (s->stand_before)
 		s->stand_before(&deps);
+	s->task = task;
 	witness_open(s);
 	if (s->seed && !s->replay)
 		s->rng = s->seed * 0x9E3779B97F4A7C15ull + 1;

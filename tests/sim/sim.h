@@ -81,6 +81,7 @@ struct sim {
 	uint64_t steps;
 	/* private */
 	struct witness *w;
+	const char *task;
 	int checking; /* row of the table of checks, -1 = none */
 	int64_t clock;
 	struct sim_event *queue;

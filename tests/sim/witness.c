@@ -9,6 +9,7 @@ void witness_open(struct sim *s)
 {
 	s->w = calloc(1, sizeof *s->w);
 	s->w->anchor = -1;
+	s->w->guess = true;
 	s->digest = 14695981039346656037u;
 }
 
@@ -115,7 +116,7 @@ void witness_flight_ends(struct sim *s, enum model_kind kind)
 	struct flight *f = &w->flight[kind == MODEL_SUMMARY];
 	int64_t cost;
 
-	if (f->usage.input >= 0 || f->usage.output >= 0) {
+	if (kind != MODEL_COUNT && (f->usage.input >= 0 || f->usage.output >= 0)) { /* to count costs nothing */
 		int64_t tokens = usage_total(&f->usage);
 		w->tokens = w->tokens > INT64_MAX - tokens ? INT64_MAX : w->tokens + tokens;
 		cost = catalog_cost(f->row, &f->usage);
@@ -136,7 +137,11 @@ static void see_end(struct sim *s, const struct loop_event *ev)
 	const struct model_end *end = &ev->model.end;
 	struct witness *w = s->w;
 
-	if (ev->call == MODEL_SUMMARY || ev->call == MODEL_COUNT)
+	if (ev->call == MODEL_SUMMARY)
+		return;
+	if (ev->call == MODEL_COUNT || end->failure != MODEL_FINE)
+		w->guess = false; /* an error may tell it too */
+	if (ev->call == MODEL_COUNT)
 		return;
 	if (end->failure != MODEL_FINE)
 		w->anchor = -1; /* the server may have told another size */
@@ -145,20 +150,35 @@ static void see_end(struct sim *s, const struct loop_event *ev)
 		return;
 	}
 	if (end->complete && end->usage.input >= 0)
+		w->guess = false;
+	if (end->complete && end->usage.input >= 0)
 		w->anchor = usage_total(&end->usage);
 	w->overloads = is_overload(end) ? w->overloads + 1 : 0;
 	w->status = end->failure == MODEL_FINE ? 0 : end->http_status;
 	w->costly += end->had_content && !end->complete;
 }
 
+static void see_summary(struct witness *w, const struct model_event *ev)
+{
+	static const char *const bad[] = { "max_tokens", "model_context_window_exceeded", "refusal" };
+
+	if (ev->kind == MODEL_EV_MESSAGE_START)
+		w->bad_summary = false;
+	if (ev->kind == MODEL_EV_BLOCK)
+		w->bad_summary |= ev->block->kind == BLOCK_TOOL_USE;
+	for (size_t i = 0; ev->kind == MODEL_EV_STOP && i < LENGTH(bad); i++)
+		w->bad_summary |= !strcmp(ev->end.stop_reason, bad[i]);
+}
+
 void witness_model(struct sim *s, const struct loop_event *ev)
 {
 	struct flight *f = &s->w->flight[ev->call == MODEL_SUMMARY];
 
+	if (ev->call == MODEL_COMPACT)
+		see_summary(s->w, &ev->model);
 	switch (ev->model.kind) {
 	case MODEL_EV_MESSAGE_START:
-		if (ev->call != MODEL_COUNT) /* it costs nothing */
-			f->usage = ev->model.usage;
+		f->usage = ev->model.usage;
 		break;
 	case MODEL_EV_STOP:
 		f->usage = ev->model.end.usage;
@@ -167,8 +187,6 @@ void witness_model(struct sim *s, const struct loop_event *ev)
 		break;
 	case MODEL_EV_END:
 		f->usage = ev->model.end.usage;
-		if (ev->call == MODEL_COUNT)
-			f->usage = (struct usage)USAGE_UNKNOWN;
 		witness_flight_ends(s, ev->call);
 		see_end(s, ev);
 		break;
@@ -245,6 +263,7 @@ static void count_transition(struct witness *w, enum continue_reason to)
 		w->paused = to == CONT_PAUSE_TURN;
 	}
 	w->accepted = false;
+	w->folded = w->summed_up = false;
 	w->attempts = w->costly = w->lowered = 0;
 	w->last = to;
 }
@@ -304,6 +323,16 @@ static void see_status(struct witness *w, const struct event_status *st, size_t 
 	w->failures_in_a_row = strcmp(st->compact_result, "success") ? w->failures_in_a_row + 1 : 0;
 }
 
+static void see_boundary(struct witness *w)
+{
+	int turn = w->turns + !w->in_turn;
+
+	w->edited = w->summed_up = w->guess = true;
+	if (w->refilled != turn)
+		w->refills = w->refilled + 1 == turn ? w->refills + 1 : 1;
+	w->refilled = turn;
+}
+
 void witness_event(struct sim *s, const struct event *ev)
 {
 	struct witness *w = s->w;
@@ -341,8 +370,12 @@ void witness_event(struct sim *s, const struct event *ev)
 		see_status(w, &ev->u.status, s->history.weight);
 	if (ev->kind == EVENT_CONTEXT && strcmp(ev->u.context.step, "result_budget") != 0)
 		w->edited = true;
+	if (ev->kind == EVENT_CONTEXT)
+		w->folded |= ev->u.context.tokens_freed > 0 && !strcmp(ev->u.context.step, "collapse");
 	if (ev->kind == EVENT_COMPACT_BOUNDARY)
-		w->edited = true;
+		see_boundary(w);
+	if (b && b->kind == BLOCK_TOOL_RESULT && !w->pending_lines)
+		snprintf(w->newest, sizeof w->newest, "%s", b->id);
 	if (w->edited)
 		w->anchor = -1;
 	if (ev->kind == EVENT_MODEL_SWITCH) {

@@ -112,11 +112,16 @@ struct witness {
 	int shrinks;    /* requests for a summary of different size in a compaction */
 	size_t compact_weight, weight_before;
 	bool compacting;
-	bool in_turn;   /* the turn that was counted goes on */
-	bool paused;    /* and its last answer was paused */
-	bool accepted;  /* an answer, since the last transition */
-	int images;     /* replaced by notes */
-	bool backs_off; /* between a failed attempt and the next */
+	bool bad_summary;       /* cut, declined, or with a call in it */
+	bool folded, summed_up; /* since the last transition */
+	bool guess;             /* nobody has counted the conversation as it is */
+	int refilled, refills;  /* the turn of the last compaction; turns in a row with one */
+	char newest[128];       /* id of the last result that was shown */
+	bool in_turn;           /* the turn that was counted goes on */
+	bool paused;            /* and its last answer was paused */
+	bool accepted;          /* an answer, since the last transition */
+	int images;             /* replaced by notes */
+	bool backs_off;         /* between a failed attempt and the next */
 	/* guards */
 	enum continue_reason last;
 	int escalations, recoveries, reactives, nudges, pauses, salvages, fallbacks, drains;
