@@ -135,7 +135,7 @@ static int clear_draft(const struct context *c, const struct history *h, size_t 
 	struct walk w = { .c = c, .h = h };
 
 	for (size_t i = 0; i < h->n; i++) {
-		if (i == 0 || i % 2 || !old || i + 1 == h->n) {
+		if (i == 0 || i % 2 || !old) {
 			if (draft_add(draft, h->v[i], c->model.thinking_bound))
 				return -1;
 			continue;

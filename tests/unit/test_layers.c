@@ -382,15 +382,44 @@ static void test_snip(void **state)
 	                    "[3 earlier rounds of this conversation were cut here to make room.]");
 	prepare(&w);
 	assert_int_equal(w.report.n, 0);
-	for (int i = 0; i < 3; i++)
-		world_round(&w, "Keep", "b.c", 3900);
-	prepare(&w);
-	assert_step(&w, 0, "snip");
-	assert_int_equal(w.h.v[0]->n, 2); /* one marker, its count grows */
-	assert_string_equal(world_text(&w, 0, 1),
-	                    "[6 earlier rounds of this conversation were cut here to make room.]");
-	assert_true(world_forgot(&w, 6));
-	assert_false(world_forgot(&w, 7));
+	/* one marker, its count grows */
+	for (int k = 2; k <= 3; k++) {
+		char marker[100];
+		for (int i = 0; i < 3; i++)
+			world_round(&w, "Keep", "b.c", 3900);
+		prepare(&w);
+		assert_step(&w, 0, "snip");
+		snprintf(marker, sizeof marker, "[%d earlier rounds of this conversation were cut here to make room.]",
+		         3 * k);
+		assert_string_equal(world_text(&w, 0, 1), marker);
+		assert_int_equal(w.h.v[0]->n, k == 2 ? 2 : 3); /* the user's words of a round that went are the third */
+	}
+	assert_true(world_forgot(&w, 9));
+	assert_false(world_forgot(&w, 10));
+	world_release(&w);
+}
+
+/* A summary covers what was cut: the next marker counts anew. */
+static void test_snip_after_compaction(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_open(&w, 10000, 0);
+	only(&w, 0, 0, 8500);
+	world_says(&w, "task");
+	for (int k = 0; k < 2; k++) {
+		while (world_tokens(&w) < 8500)
+			world_round(&w, "Keep", "a.c", 7900);
+		prepare(&w);
+		assert_step(&w, 0, "snip");
+		/* behind the task, and then behind the summary too */
+		assert_string_equal(world_text(&w, 0, w.h.v[0]->n - 1),
+		                    "[2 earlier rounds of this conversation were cut here to make room.]");
+		assert_int_equal(w.h.v[0]->n, 2 + k);
+		assert_int_equal(context_compact_apply(w.c, &w.h, "S", 1, NULL, 0, SIZE_MAX, &w.report), 0);
+		assert_int_equal(w.h.v[0]->n, 2);
+	}
 	world_release(&w);
 }
 
@@ -599,6 +628,7 @@ int main(void)
 		cmocka_unit_test(test_summaries),
 		cmocka_unit_test(test_summary_request_is_bounded),
 		cmocka_unit_test(test_snip),
+		cmocka_unit_test(test_snip_after_compaction),
 		cmocka_unit_test(test_handed_on),
 		cmocka_unit_test(test_thinking),
 		cmocka_unit_test(test_thinking_broken),
