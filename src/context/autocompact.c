@@ -324,6 +324,7 @@ int context_compact_apply(struct context *c, struct history *h, const char *summ
 			rc = 1;
 		if (!rc) {
 			report->thinking_broken = breaks_thinking(c, h, drop, c->model.thinking_bound);
+			report->files = nfiles;
 			compact_commit(c, h, &draft, drop);
 			message_unref(c->files);
 			c->files = message_ref(attached);

@@ -82,6 +82,7 @@ struct context_report {
 	struct context_step steps[CONTEXT_STEPS];
 	size_t n;
 	bool thinking_broken; /* budgeted thinking had to go: the next request is to be sent without the thinking key */
+	size_t files;         /* of a compaction: so many of the first stand behind the summary */
 };
 
 /* A round came to its end (its results are in the history, the last message): stages it for folding. O(the round). */

@@ -236,6 +236,7 @@ static const char *apply(struct loop *l, struct compaction *x)
 	case 0:
 		l->estimate.anchor_tokens = -1; /* nothing of what was counted stands any more */
 		l->cap_room = 0;
+		l->deps->files_attached(l->deps->ctx, report.files);
 		loop_take_report(l, &report);
 		tell_boundary(l, x);
 		break;

@@ -51,6 +51,9 @@ struct loop_deps {
 	/* The i-th of the files that were read or changed lately (0 = the latest) as it is now, at most max bytes, as
 	 * text for the model. 1 = *out is filled, 0 = there is none, -1 *e. */
 	int (*recent_file)(void *ctx, size_t i, size_t max, struct buf *out, struct error *e);
+	/* The first n of them stand in the conversation now; those that an earlier compaction put there do not any
+	 * more. */
+	void (*files_attached)(void *ctx, size_t n);
 	/* A result that is too long to enter whole: keeps all of it (unless res->file names it already) and cuts the
 	 * text to `allowed` bytes: head, tail, how long it was and where it can be read. -1: no memory. */
 	int (*tool_shorten)(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed);

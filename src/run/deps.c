@@ -102,6 +102,13 @@ static int recent_file(void *ctx, size_t i, size_t max, struct buf *out, struct 
 	return toolbox_recent_file(w->toolbox, i, max, out, e);
 }
 
+static void files_attached(void *ctx, size_t n)
+{
+	struct world *w = ctx;
+
+	toolbox_files_attached(w->toolbox, n);
+}
+
 static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed)
 {
 	struct world *w = ctx;
@@ -237,6 +244,7 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.tool_may_clear = tool_may_clear,
 		.tool_forget = tool_forget,
 		.recent_file = recent_file,
+		.files_attached = files_attached,
 		.tool_shorten = tool_shorten,
 		.emit = emit,
 		.output_full = output_full,

@@ -51,8 +51,8 @@ struct executor_call *executor_find(struct executor *x, const char *tool_use_id)
 /* The next completed call in call order whose predecessors are all yielded. NULL if none. */
 struct executor_call *executor_ready(const struct executor *x);
 struct executor_call *executor_yield(struct executor *x); /* the same, and marks it yielded */
-bool executor_idle(const struct executor *x);      /* nothing queued or executing */
-bool executor_has_acted(const struct executor *x); /* a call that is not read-only has started, done or not */
+bool executor_idle(const struct executor *x);             /* nothing queued or executing */
+bool executor_has_acted(const struct executor *x);        /* a call that is not read-only has started, done or not */
 /* Abort: every call not completed gets an error result `why`. Executing ones are the caller's to cancel first. */
 void executor_abort(struct executor *x, const char *why);
 

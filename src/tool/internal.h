@@ -121,12 +121,17 @@ struct read_record {
 	uint64_t touched; /* counts up: the record with the largest was read or changed last */
 };
 
+#define RECENT_MAX 8
+
 struct read_state {
 	struct read_record *v;
 	size_t n, cap;
 	unsigned answer;  /* a number for the answer whose calls run now */
 	uint64_t touches; /* `touched` of the record that was noted last */
 	uint64_t recent;  /* of the file that toolbox_recent_file showed last */
+	struct read_record
+	        told[RECENT_MAX]; /* what that showed of each since i = 0; key NULL, touched names the record */
+	size_t ntold;
 };
 
 const struct read_record *read_state_find(const struct read_state *s, const char *key);

@@ -59,6 +59,27 @@ static void tell(struct toolbox *t, const struct read_record *r, const struct re
 		         (unsigned long long)now->seen_to, (unsigned long long)now->seen_to + 1);
 }
 
+static void note_told(struct read_state *s, const struct read_record *r, const struct read_record *now)
+{
+	if (s->ntold == RECENT_MAX)
+		return;
+	s->told[s->ntold] = *now;
+	s->told[s->ntold].key = NULL;
+	s->told[s->ntold++].touched = r->touched;
+}
+
+void toolbox_files_attached(struct toolbox *t, size_t n)
+{
+	struct read_state *s = &t->state;
+
+	read_state_forget(s, told);
+	for (size_t i = 0; i < s->ntold && i < n; i++)
+		for (size_t j = 0; j < s->n && s->told[i].whole; j++)
+			if (s->v[j].touched == s->told[i].touched)
+				read_state_retold(&s->v[j], &s->told[i], told);
+	s->ntold = 0;
+}
+
 /* 1: told. 0: there is nothing to tell of it. -1 with *e. */
 static int tell_file(struct toolbox *t, struct read_record *r, size_t max, struct buf *out, struct error *e)
 {
@@ -75,8 +96,8 @@ static int tell_file(struct toolbox *t, struct read_record *r, size_t max, struc
 		tell(t, r, &now, &lines, out);
 		if (lines.failed || out->failed)
 			rc = error_nomem(e);
-		else if (now.whole)
-			read_state_retold(r, &now, told);
+		else
+			note_told(&t->state, r, &now);
 	}
 	buf_release(&lines);
 	return rc;
@@ -89,7 +110,7 @@ int toolbox_recent_file(struct toolbox *t, size_t i, size_t max, struct buf *out
 
 	if (i == 0) {
 		s->recent = UINT64_MAX;
-		read_state_forget(s, told);
+		s->ntold = 0;
 	}
 	while ((r = next_recent(s, s->recent))) {
 		s->recent = r->touched;

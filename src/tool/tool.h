@@ -107,9 +107,12 @@ void toolbox_forget(struct toolbox *t, const char *tool_use_id);
 bool toolbox_may_clear(const struct toolbox *t, const char *name);
 /* The i-th of the files that were read or changed, the latest first, as it is now: at most max bytes with its path,
  * lines numbered as Read shows them, cut at a line with a note. Files that are gone, may not be read or hold no text
- * are passed over. A file of which all was told counts as seen until the next i = 0, which begins anew; i counts up
- * from there. 1 = *out is filled, 0 = there is none, -1 with *e. */
+ * are passed over. i = 0 begins anew, and it counts up from there.
+ * 1 = *out is filled, 0 = there is none, -1 with *e. */
 int toolbox_recent_file(struct toolbox *t, size_t i, size_t max, struct buf *out, struct error *e);
+/* The first n of them stand in the conversation now, and none of those that stood there so before: a file of which all
+ * was told counts as seen. */
+void toolbox_files_attached(struct toolbox *t, size_t n);
 /* Cuts a result's text to `allowed` bytes, or to what must be said of it if that is more: its head, its tail, how long
  * it is, and the file in the run directory that holds all of it. A file that res names already is kept. -1: no memory,
  * the result is as it was. */

@@ -108,10 +108,10 @@ counted() { script "$@" | jq -c '{window: 8000, bytes_per_token: 3, answers: .}'
 
 @test "behind a summary the files used last stand as they are now" {
 	seq 1 40 >f
-	serve "$(counted "$(call Read '{"file_path": "f"}')" "$(bash_call 'seq 1 700; echo changed >>f')" "$(bash_call 'seq 1 700')" \
+	serve "$(counted "$(call Read '{"file_path": "f"}')" "$(bash_call 'seq 1 850; echo changed >>f')" "$(bash_call 'seq 1 850')" \
 		"$(call Write '{"file_path": "f", "content": "new"}')" "$(say end)")"
 	q -p go "${small[@]}" --allowedTools Bash,Write --set context.microcompact_at=off --set context.collapse_at=off \
-		--set context.autocompact_at=60%
+		--set context.autocompact_at=70%
 	exits 0
 	is "$(ev 'select(.subtype=="compact_boundary").compact_metadata.trigger')" auto
 	has "$(jq -r '[.messages[].content[] | select(.type=="text").text] | join("\n")' "$(request 5)")" "The file $PWD/f as it is now:

@@ -137,6 +137,12 @@ static int recent_file(void *ctx, size_t i, size_t max, struct buf *out, struct 
 	return 1;
 }
 
+static void files_attached(void *ctx, size_t n)
+{
+	if (n > 3)
+		sim_problem(ctx, "%zu files are said to be attached", n);
+}
+
 static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed)
 {
 	char note[128];
@@ -164,5 +170,6 @@ void sim_tool_deps(struct loop_deps *deps)
 	deps->tool_may_clear = tool_may_clear;
 	deps->tool_forget = tool_forget;
 	deps->recent_file = recent_file;
+	deps->files_attached = files_attached;
 	deps->tool_shorten = tool_shorten;
 }

@@ -148,17 +148,32 @@ static void what_was_told_whole_counts_as_seen(void **state)
 	read_it(w, "f");
 	tool_world_put(w, "f", S("one\nTWO\n"));
 	assert_true(recent(w, 0, 10000, &b));
-	forget(w, 0); /* the old result goes, the file stays seen */
-	/* but a Read shows it: its old result does not stand there */
+	forget(w, 0); /* the old result goes */
+	toolbox_files_attached(w->toolbox, 1);
 	assert_contains(write_it(w, "f", "new"), "has been replaced");
 	assert_true(recent(w, 0, 10000, &b));
-	assert_true(recent(w, 0, 10, &b) == false); /* the next compaction has no room for it */
+	forget(w, 0);
+	toolbox_files_attached(w->toolbox, 1);
+	assert_false(recent(w, 0, 10, &b)); /* the next compaction has no room for it */
+	toolbox_files_attached(w->toolbox, 0);
 	assert_contains(write_it(w, "f", "newer"), "has not been read yet");
+	/* one that fails changes nothing */
+	read_it(w, "f");
+	assert_true(recent(w, 0, 10000, &b));
+	toolbox_files_attached(w->toolbox, 1);
+	assert_true(recent(w, 0, 10000, &b));
+	assert_contains(write_it(w, "f", "newest"), "has been replaced");
+	/* told, and then no room for it */
+	assert_true(recent(w, 0, 10000, &b));
+	forget(w, 0);
+	toolbox_files_attached(w->toolbox, 0);
+	assert_contains(write_it(w, "f", "x"), "has not been read yet");
 
 	tool_world_sh(w, "seq 1000 >g");
 	read_it(w, "g");
 	assert_true(recent(w, 0, 1000, &b)); /* in part: it rests on the Read as before */
 	assert_contains(buf_str(&b), "PARTIAL");
+	toolbox_files_attached(w->toolbox, 1);
 	forget(w, 0);
 	assert_contains(write_it(w, "g", "x"), "has not been read yet");
 	assert_contains(read_it(w, "g"), "     1\t1\n");
