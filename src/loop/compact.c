@@ -213,7 +213,7 @@ static void tell_boundary(struct loop *l, const struct compaction *x)
 static size_t room_with_files(const struct loop *l)
 {
 	const struct context_marks *m = context_marks_now(l->context);
-	int64_t bytes = (m->autocompact - m->usable / 8) * m->bytes_per_token - (int64_t)l->fixed_bytes;
+	int64_t bytes = (m->autocompact - m->usable / 32) * m->bytes_per_token - (int64_t)l->fixed_bytes;
 
 	if (!m->autocompact)
 		return SIZE_MAX;
