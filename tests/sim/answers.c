@@ -349,6 +349,22 @@ static void theme_full(struct sim *s)
 	*mood_of(s, answer_tools) += 60;
 	s->moods.sizes = 5 + (unsigned)sim_draw(s, 4);
 	s->moods.large = true;
+	*mood_of(s, answer_broken_behind_work) += s->calm ? 0 : 10 * (unsigned)sim_draw(s, 2);
+	*mood_of(s, fault_overload) += 10 * (unsigned)sim_draw(s, 2);
+	*mood_of(s, answer_cut) += 10 * (unsigned)sim_draw(s, 2);
+	*mood_of(s, fault_repair) += 5 * (unsigned)sim_draw(s, 2);
+}
+
+/* It fills up, and every compaction fails. */
+static void theme_no_summary(struct sim *s)
+{
+	theme_full(s);
+	s->moods.compact[0] = 0;
+	for (size_t i = 0; i < LENGTH(summary_sorts); i++)
+		if (summary_sorts[i].write == fault_too_long)
+			s->moods.compact[i] = 1;
+	s->moods.compact[3 + sim_draw(s, LENGTH(summary_sorts) - 3)] += (unsigned)sim_draw(s, 4);
+	s->moods.sizes = 3 + (unsigned)sim_draw(s, 4);
 }
 
 /* The server refuses what would fit, or has no room for its answers. */
@@ -378,7 +394,7 @@ static void theme_overloaded(struct sim *s)
 
 static void (*const themes[])(struct sim *s) = {
 	no_theme,   no_theme,      no_theme,        no_theme,         theme_full,
-	theme_full, theme_refused, theme_malformed, theme_overloaded,
+	theme_full, theme_refused, theme_malformed, theme_overloaded, theme_no_summary,
 };
 
 void sim_draw_moods(struct sim *s)

@@ -139,8 +139,9 @@ static void see_end(struct sim *s, const struct loop_event *ev)
 
 	if (ev->call == MODEL_SUMMARY)
 		return;
-	if (ev->call == MODEL_COUNT || end->failure != MODEL_FINE)
-		w->guess = false; /* an error may tell it too */
+	bool refused = end->http_status == 400 || end->http_status == 413 || end->failure == MODEL_STREAM_ERROR;
+	if (ev->call == MODEL_COUNT ? end->complete : refused)
+		w->guess = false; /* an error may tell the size too */
 	if (ev->call == MODEL_COUNT)
 		return;
 	if (end->failure != MODEL_FINE)
