@@ -254,7 +254,7 @@ static void count_transition(struct witness *w, enum continue_reason to)
 	w->reactives += to == CONT_REACTIVE_COMPACT;
 	w->nudges += to == CONT_EMPTY_NUDGE;
 	w->pauses += to == CONT_PAUSE_TURN;
-	w->salvages += to == CONT_SALVAGED_STREAM;
+	w->salvages += to == CONT_SALVAGED_STREAM && !w->switched; /* else it was the other model's */
 	w->fallbacks += to == CONT_MODEL_FALLBACK;
 	bool kept = to == CONT_PAUSE_TURN || (to == CONT_REACTIVE_COMPACT && w->accepted);
 	if ((new_turn || kept) && !w->in_turn)
