@@ -132,6 +132,13 @@ static const struct path paths[] = {
 	{ "html instead of a stream", S("html", "html", "html", "text never"), "model_error", 20, 0 },
 	{ "prompt too long", S("http 400 invalid_request_error prompt is too long: 213462 tokens > 200000 maximum"),
 	  "prompt_too_long", 11, 0, "synthetic invalid_request", "retry", 1 },
+	{ "and not to a smaller one again",
+	  S("http 400 invalid_request_error max_tokens: 8000 > 4000, which is the maximum allowed number of output "
+	    "tokens",
+	    "http 400 invalid_request_error max_tokens: 4000 > 2000, which is the maximum allowed number of output "
+	    "tokens",
+	    "text never"),
+	  "model_error", 20, 0, "notice request_repaired", NULL, 2 },
 	{ "max_tokens is clamped once",
 	  S("http 400 invalid_request_error max_tokens: 128000 > 4000, which is the maximum allowed number of output "
 	    "tokens for x",
