@@ -7,20 +7,15 @@
 /* Asked as the user's last words, behind the very messages that it is about. */
 static const char instruction[] =
         "This conversation is about to exceed what you can be shown at once. Do not go on with the task and do not "
-        "call any "
-        "tool. Write a summary that will stand in place of the messages above: whoever goes on with the task, you, "
-        "will "
-        "have it, the newest messages and nothing else. Be exact: names, paths, numbers, commands, error messages word "
-        "for "
-        "word. Leave out how you thought about it. Use these headings and leave none out:\n"
+        "call any tool. Write a summary that will stand in place of the messages above: you will go on from it and "
+        "from the newest messages, and have nothing else. Be exact: names, paths, numbers, commands and error "
+        "messages word for word. Leave out how you thought about it. Use these headings and leave none out:\n"
         "\n"
-        "1. Task: what the user wants, and every instruction, limit and prohibition he gave, above all those about "
-        "safety "
-        "and about what must not be touched.\n"
+        "1. Task: what the user wants, and every instruction, limit and prohibition that was given, above all those "
+        "about safety and about what must not be touched.\n"
         "2. Facts: what was found out about the code, the machine and the tools, and what was decided and why.\n"
-        "3. Files: each file that was read, made or changed, by its full path, with what matters of it; code that will "
-        "be "
-        "needed again word for word.\n"
+        "3. Files: each file that was read, made or changed, by its full path, with what matters of it; code that "
+        "will be needed again word for word.\n"
         "4. Errors: each one met, what caused it, and how it was fixed or that it was not.\n"
         "5. Solutions: the problems that are solved and how, and attempts that failed and should not be repeated.\n"
         "6. User messages: every message of the user that is not a tool result, in order, word for word if short.\n"
@@ -31,10 +26,9 @@ static const char instruction[] =
         "If an earlier summary stands above, take over what still holds. ";
 
 static const char boundary[] =
-        "[The conversation up to here was too long and is replaced by the summary below. What follows it, if anything, "
-        "is "
-        "the newest part as it was. Files may have changed since and are quoted from memory: read one again when in "
-        "doubt.]\n\n";
+        "[The conversation up to here was too long and is replaced by the summary below. What follows it, if "
+        "anything, is the newest part as it was. Files may have changed since and are quoted from memory: read one "
+        "again when in doubt.]\n\n";
 
 /* ---- the request ---- */
 

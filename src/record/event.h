@@ -118,7 +118,7 @@ struct event_context {
 	int64_t tokens_before, tokens_freed;
 };
 struct event_status {
-	const char *status; /* "compacting" or NULL */
+	const char *status;                         /* "compacting" or NULL */
 	const char *compact_result, *compact_error; /* with status NULL: "success" or "failed" and why; or NULL */
 };
 struct event_compact {

@@ -368,8 +368,7 @@ static void request_kid(struct supervisor *s, struct kid *k, const struct spawn 
 		if (errno == E2BIG)
 			kid_fail(k, ERR_INPUT,
 			         "cannot execute '%.200s': its arguments and environment are too large, pass the data "
-			         "in a file "
-			         "or on stdin",
+			         "in a file or on stdin",
 			         k->name);
 		else
 			kid_fail(k, ERR_SYS, "cannot hand '%.200s' over to the supervisor: %s", k->name,

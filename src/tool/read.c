@@ -286,8 +286,7 @@ static int show_text(struct file_job *j, struct window *w, struct file_report *r
 	if (w->bad > 0)
 		buf_addf(&w->out,
 		         "\n[The file is not valid UTF-8: %llu byte sequences above are shown as U+FFFD. Edit changes "
-		         "only "
-		         "what it replaces.]\n",
+		         "only what it replaces.]\n",
 		         (unsigned long long)w->bad);
 	r->first_line = w->first;
 	r->state.seen_to = w->shown > 0 ? last : 0;
@@ -404,9 +403,8 @@ const struct tool_row tool_read = {
 	.name = "Read",
 	.description =
 	        "Reads a file, with line numbers (number, tab, text). Shows 2000 lines by default; use offset and "
-	        "limit "
-	        "for the rest of a long file. Long lines are cut at 2000 characters. Shows PNG, JPEG, GIF and WebP "
-	        "images. For directories use Glob.",
+	        "limit for the rest of a long file. Long lines are cut at 2000 characters. Shows PNG, JPEG, GIF and "
+	        "WebP images. For directories use Glob.",
 	.params = params,
 	.subject = SUBJECT_READ,
 	.subject_at = P_PATH,
