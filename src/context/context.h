@@ -94,6 +94,9 @@ int context_prepare(struct context *c, struct history *h, int64_t tokens, struct
 int context_drain(struct context *c, struct history *h, int64_t tokens, struct context_report *report);
 /* Takes all thinking out of the history (another model cannot read it). 1 = there was some, 0, -1 no memory. */
 int context_strip_thinking(struct history *h);
+/* Puts `now`, whose reference is taken, in the place of block `block` of message `message`: for good, so that no
+ * compaction brings the old one back. -1: no memory. */
+int context_replace(struct context *c, struct history *h, size_t message, size_t block, struct block *now);
 /* A background call's words about a round, named by its first tool_use: they stand in its fold instead of ours. Kept by
  * copy; a round that is folded or gone already is fine. */
 int context_round_summary(struct context *c, const char *first_tool_use_id, const char *text, size_t n);

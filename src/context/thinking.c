@@ -1,15 +1,10 @@
 /* What becomes of thinking when the conversation is edited. */
 #include "context/private.h"
 
-static bool is_thinking(const struct block *b)
-{
-	return b->kind == BLOCK_THINKING || b->kind == BLOCK_REDACTED_THINKING;
-}
-
 bool has_thinking(const struct message *m)
 {
 	for (size_t i = 0; i < m->n; i++) {
-		if (is_thinking(m->blocks[i]))
+		if (block_is_thinking(m->blocks[i]))
 			return true;
 	}
 	return false;
@@ -21,7 +16,7 @@ static struct message *without_thinking(const struct message *m)
 	struct message *copy = message_new(m->role);
 
 	for (size_t i = 0; copy && i < m->n; i++) {
-		if (!is_thinking(m->blocks[i]) && message_add(copy, block_ref(m->blocks[i]))) {
+		if (!block_is_thinking(m->blocks[i]) && message_add(copy, block_ref(m->blocks[i]))) {
 			message_unref(copy);
 			copy = NULL;
 		}

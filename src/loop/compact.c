@@ -10,10 +10,9 @@
 #include <string.h>
 
 #define MAX_FAILURES   3
-#define MAX_SHRINKS    3    /* that often rounds are left out of a request that was too long */
-#define MAX_FILES      5    /* that were read lately and stand again behind the summary */
-#define DEFAULT_CAP    8000 /* of a summary while the window is not known */
-#define REQUEST_TOKENS 800  /* more than what the request adds to the conversation */
+#define MAX_SHRINKS    3   /* that often rounds are left out of a request that was too long */
+#define MAX_FILES      5   /* that were read lately and stand again behind the summary */
+#define REQUEST_TOKENS 800 /* more than what the request adds to the conversation */
 
 struct compaction {
 	bool reactive;
@@ -59,13 +58,13 @@ static void set_error(struct loop *l, const char *why)
 static void choose_model(struct loop *l, struct compaction *x)
 {
 	const char *other = l->cfg->compact_model;
-	int64_t cap = context_marks_now(l->context)->summary;
 
 	x->call = (struct call){
 		.kind = MODEL_COMPACT,
 		.model = loop_model(l),
 		.row = loop_row(l),
-		.max_tokens = cap ? cap : DEFAULT_CAP,
+		.max_tokens = context_marks_now(l->context)->summary,
+		.without = l->without_once,
 		.new_turn = !l->state.same_turn,
 		.failure = &x->failure,
 	};

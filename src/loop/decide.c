@@ -46,6 +46,7 @@ static struct verdict nudge(struct loop *l)
 	next.turn_count += !l->state.same_turn;
 	next.same_turn = false;
 	next.nudged = true;
+	next.pauses = 0;
 	loop_say(l, nudge_text);
 	return verdict_go(CONT_EMPTY_NUDGE, &next);
 }

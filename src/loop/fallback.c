@@ -81,6 +81,7 @@ struct verdict loop_fall_back(struct loop *l, const struct verdict *v)
 	struct event ev = { .kind = EVENT_MODEL_SWITCH };
 
 	ev.u.model_switch.from = loop_model(l);
+	l->state.compact.tried = 0; /* what did not fit the one may fit the other, and the other way round */
 	l->falls_back = false;
 	l->overloads = 0;
 	l->without &= OF_THE_SERVER;

@@ -90,6 +90,8 @@ void loop_take_report(struct loop *l, const struct context_report *report)
 			                               .tokens_freed = report->steps[i].freed };
 		loop_emit(l, &ev);
 	}
+	if (report->n)
+		l->cap_room = 0;
 	if (report->thinking_broken)
 		l->without_once |= WITHOUT_THINKING;
 }

@@ -1,14 +1,11 @@
 /* Phase 4: what can still be done about a refused request or a cut answer. */
 #include "loop/state.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define RAISED_CAP     64000
 #define MAX_RECOVERIES 3
-#define MIN_USEFUL_CAP 1000
 
 #define RESUME                                                                                                         \
 	"Go on exactly where it stopped: no apology, no repetition of what you already wrote. If much is left to do, " \
@@ -17,110 +14,6 @@ static const char resume_text[] = "Your answer was cut at the output limit. " RE
 static const char resume_in_new_window[] =
         "Your answer was cut because the context window was full. Older parts of the conversation have been replaced "
         "by a summary since. " RESUME;
-
-/* Faults that are mended by leaving something out, once each. */
-static const struct repair {
-	enum request_fault fault;
-	unsigned without;
-	const char *what;
-} repairs[] = {
-	{ FAULT_THINKING, WITHOUT_THINKING, "the thinking setting" },
-	{ FAULT_THINKING_BLOCKS, WITHOUT_THINKING_BLOCKS, "all thinking in the conversation" },
-	{ FAULT_EFFORT, WITHOUT_EFFORT, "the effort setting" },
-	{ FAULT_EXTRA, WITHOUT_EXTRA, "the extra request fields" },
-	{ FAULT_CACHE, WITHOUT_CACHE_MARKS, "the cache marks" },
-	{ FAULT_BETA, WITHOUT_BETAS, "the beta header" },
-};
-
-/* What another model minds says nothing of the one that answers. */
-static bool leave_out(struct loop *l, struct call *c, enum request_fault fault)
-{
-	unsigned *without = strcmp(c->model, loop_model(l)) != 0 ? &c->without : &l->without;
-
-	for (size_t i = 0; i < sizeof repairs / sizeof *repairs; i++) {
-		if (repairs[i].fault != fault)
-			continue;
-		if ((l->without | c->without) & repairs[i].without)
-			return false; /* it was left out already: that is not what the server minds */
-		*without |= repairs[i].without;
-		if (l->without & WITHOUT_THINKING)
-			loop_set_marks(l); /* an edit need not spare thinking that is not asked for */
-		loop_notice(l, "request_repaired", "the server refused the request; sending it again without %s",
-		            repairs[i].what);
-		return true;
-	}
-	return false;
-}
-
-/* Each once a call: a server that names a smaller number each time would be asked for ever. */
-static bool clamp_cap(struct loop *l, struct call *c, enum request_fault fault, int64_t cap)
-{
-	if ((c->clamped & 1u << fault) || cap < MIN_USEFUL_CAP || cap >= c->max_tokens)
-		return false;
-	c->clamped |= 1u << fault;
-	c->max_tokens = cap;
-	if (c->kind == MODEL_MAIN)
-		*(fault == FAULT_MAX_TOKENS ? &l->cap_clamp : &l->cap_room) = cap;
-	loop_notice(l, "request_repaired",
-	            "the server takes at most %" PRId64 " output tokens; sending it again with that", cap);
-	return true;
-}
-
-/* An image as it stands in a serialised block. In text the quotes would be escaped, so this cannot be text. */
-static bool holds_image(const struct block *b)
-{
-	return b->kind == BLOCK_IMAGE ||
-	       (b->kind == BLOCK_TOOL_RESULT && strstr(b->json, "\"type\":\"image\"") != NULL);
-}
-
-/* Puts a note in the place of the newest image that is left. False: there is none. */
-static bool replace_image(struct loop *l, const char *why)
-{
-	static const char note[] = "[An image stood here. The API refused it, so it was left out.]";
-	struct history *h = l->state.messages;
-
-	for (size_t i = h->n; i-- > 0;) {
-		struct message *m = h->v[i];
-		for (size_t k = m->n; k-- > 0;) {
-			if (!holds_image(m->blocks[k]))
-				continue;
-			struct block *b = m->blocks[k]->kind == BLOCK_TOOL_RESULT
-			                          ? block_new_tool_result(m->blocks[k]->id, note, sizeof note - 1,
-			                                                  false)
-			                          : block_new_text(note, sizeof note - 1);
-			if (!b) {
-				l->nomem = true;
-				return false;
-			}
-			h->bytes += b->json_len - m->blocks[k]->json_len;
-			h->weight += b->weight - m->blocks[k]->weight;
-			block_unref(m->blocks[k]);
-			m->blocks[k] = b;
-			loop_notice(l, "image_removed", "the API refused an image (%s); a note stands in its place",
-			            why);
-			return true;
-		}
-	}
-	return false;
-}
-
-bool loop_repair_request(struct loop *l, struct call *c, const struct model_end *end)
-{
-	if (end->failure != MODEL_HTTP)
-		return false;
-	struct request_fault_info info = retry_request_fault(end);
-	switch (info.fault) {
-	case FAULT_MAX_TOKENS:
-		return clamp_cap(l, c, info.fault, info.limit);
-	case FAULT_INPUT_PLUS_MAX:
-		return info.limit > 0 && info.tokens >= 0 &&
-		       clamp_cap(l, c, info.fault, info.limit - info.tokens - MIN_USEFUL_CAP);
-	case FAULT_IMAGE: /* a summary can wait until the main model has met it */
-		return c->kind == MODEL_MAIN && replace_image(l, end->message);
-	default:
-		return leave_out(l, c, info.fault);
-	}
-}
 
 /* Words of an API failure: in errors[], and once as a synthetic assistant line right before the result. */
 static struct verdict fail_with(struct loop *l, enum terminal_reason reason)
@@ -237,6 +130,7 @@ static void keep_partial(struct loop *l, struct loop_state *next, const char *re
 	reply_accept_lines(l);
 	reply_store(l);
 	next->turn_count += !l->state.same_turn;
+	next->pauses = 0;
 	loop_say(l, resume);
 }
 

@@ -261,6 +261,9 @@ void reply_drop_incomplete(struct loop *l)
 	for (size_t i = m->n; i-- > 0;)
 		if (m->blocks[i]->kind == BLOCK_THINKING && (!m->blocks[i]->text || !*m->blocks[i]->text))
 			drop_block(a, i);
+	/* the API takes no answer back that ends in thinking */
+	while (m->n && block_is_thinking(m->blocks[m->n - 1]))
+		drop_block(a, m->n - 1);
 }
 
 void reply_keep_broken(struct loop *l)

@@ -223,7 +223,7 @@ void reply_accept_lines(struct loop *l);
 void reply_emit_withdrawn(struct loop *l, const struct block *result);
 /* Withdraws the lines that are out and tells the attempt's usage. */
 void reply_tombstone(struct loop *l);
-/* Leaves out what a cut answer must not keep: the last block if it is a call, unsigned thinking. */
+/* Leaves out what a cut answer must not keep: the last block if it is a call, thinking that is unsigned or last. */
 void reply_drop_incomplete(struct loop *l);
 /* The same for an answer whose stream broke: every block that came to its end is kept. */
 void reply_keep_broken(struct loop *l);
@@ -282,6 +282,8 @@ void summary_cancel(struct loop *l); /* what it has cost so far is counted */
 /* ---- recover.c: phase 4 ---- */
 struct verdict loop_recover_error(struct loop *l);
 struct verdict loop_recover_cut(struct loop *l);
+
+/* ---- repair.c ---- */
 /* One-time repair of a refused request. True: send it again. */
 bool loop_repair_request(struct loop *l, struct call *c, const struct model_end *end);
 

@@ -130,7 +130,6 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 		return verdict_term(TERM_MALFORMED_TOOL_USE);
 	}
 	warn_of_budget(l);
-	next.max_output_override = l->state.max_output_override;
 	if (how == CONT_NEXT_TURN) {
 		next.max_output_recovery_count = 0;
 		next.nudged = false;

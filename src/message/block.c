@@ -333,6 +333,11 @@ void block_unref(struct block *b)
 	free(b);
 }
 
+bool block_is_thinking(const struct block *b)
+{
+	return b->kind == BLOCK_THINKING || b->kind == BLOCK_REDACTED_THINKING;
+}
+
 bool block_is_blank(const struct block *b)
 {
 	return b->kind == BLOCK_TEXT && utf8_is_blank(b->text, b->text_len);

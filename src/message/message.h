@@ -63,6 +63,7 @@ struct block *block_ref(struct block *b);
 void block_unref(struct block *b);
 /* Text that is empty or only white space: never stored or sent. */
 bool block_is_blank(const struct block *b);
+bool block_is_thinking(const struct block *b); /* redacted or not */
 
 enum role { ROLE_USER, ROLE_ASSISTANT };
 

@@ -140,14 +140,9 @@ static void raw_member(struct buf *out, const char *key, const char *value, size
 	buf_add(out, value, n);
 }
 
-static bool is_thinking(const struct block *block)
-{
-	return block->kind == BLOCK_THINKING || block->kind == BLOCK_REDACTED_THINKING;
-}
-
 static bool is_sent(const struct model_request *req, const struct block *block)
 {
-	if (is_thinking(block))
+	if (block_is_thinking(block))
 		return !(req->without & WITHOUT_THINKING_BLOCKS);
 	return !block_is_blank(block);
 }
@@ -163,7 +158,7 @@ static bool open_answer_thinks(const struct model_request *req)
 		return true;
 	while (i < m->n && !is_sent(req, m->blocks[i]))
 		i++;
-	return i < m->n && is_thinking(m->blocks[i]);
+	return i < m->n && block_is_thinking(m->blocks[i]);
 }
 
 /* Thinking with a budget is refused where an answer that waits for its results does not begin with thinking: another
@@ -294,7 +289,7 @@ static int add_tools(struct request_body *b, const struct model_request *req, si
 static const struct block *markable(const struct model_request *req, const struct message *m)
 {
 	for (size_t i = m->n; i > 0; i--)
-		if (is_sent(req, m->blocks[i - 1]) && !is_thinking(m->blocks[i - 1]))
+		if (is_sent(req, m->blocks[i - 1]) && !block_is_thinking(m->blocks[i - 1]))
 			return m->blocks[i - 1];
 	return NULL;
 }

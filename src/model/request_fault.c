@@ -70,6 +70,7 @@ static const struct fault_row rows[] = {
 	{ "exceeded model token limit", NULL, FAULT_PROMPT_TOO_LONG, NULL, NULL },
 	{ "too large for model with", NULL, FAULT_PROMPT_TOO_LONG, NULL, NULL },
 
+	{ "not support assistant message prefill", NULL, FAULT_PREFILL, NULL, NULL },
 	{ "tool_choice", "are not supported", FAULT_EXTRA, NULL, NULL },
 	{ "temperature", "may only be set", FAULT_EXTRA, NULL, NULL },
 	{ "temperature", "not support", FAULT_EXTRA, NULL, NULL },

@@ -50,7 +50,8 @@ enum request_fault {
 	FAULT_BETA,
 	FAULT_EFFORT,
 	FAULT_EXTRA,
-	FAULT_CACHE
+	FAULT_CACHE,
+	FAULT_PREFILL /* the last message has to be the user's */
 };
 struct request_fault_info {
 	enum request_fault fault;

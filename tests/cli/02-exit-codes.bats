@@ -239,6 +239,16 @@ load ../lib/helpers
 	is "$(jq '[.. | objects | select(.type=="image")] | length' "$(request 3)")" 0
 }
 
+@test "21: of two images the one that the server names is replaced" {
+	printf '\211PNG\r\n\032\n\0\0\0\rIHDR\0\0\0\001\0\0\0\001\b\0\0\0\0:~\233U\0\0\0\nIDATx\234c`\0\0\0\002\0\001H\257\244q\0\0\0\0IEND\256B`\202' >dot.png
+	cp dot.png dash.png
+	NO_CHECK=--no-check serve "$(script "$(call Read '{"file_path":"dot.png"}')" "$(call Read '{"file_path":"dash.png"}')" \
+		'{"status":400,"error":{"type":"invalid_request_error","message":"messages.2.content.0.content.0.image.source.base64.data: image exceeds 5 MB maximum: 6 bytes > 5 bytes"}}' "$(say end)")"
+	q -p go
+	exits 0 completed
+	is "$(jq -c '[.messages[] | [.. | objects | select(.type=="image")] | length]' "$(request 4)")" "[0,0,0,0,1]"
+}
+
 @test "22: the model declines" {
 	serve '[{"text":"I would rather","stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber","explanation":"no"}}]'
 	q -p hi

@@ -76,7 +76,7 @@ static void put_words(struct writer *w)
 		put(w, "big %u", draw_size(w->s));
 		break;
 	case 5:
-		put(w, "thinking hm");
+		put(w, w->partial ? "thinking partial" : "thinking hm");
 		break;
 	case 6:
 		put(w, w->partial ? "unsigned partial" : "unsigned hm");

@@ -92,6 +92,13 @@ void check_pairing(struct sim *s, const struct step *step)
 
 /* ---- 11 ---- */
 
+static bool ends_in_cut_thinking(const struct message *m)
+{
+	const struct block *b = m->blocks[m->n - 1];
+
+	return b->kind == BLOCK_THINKING && strstr(b->json, "\"partial\"");
+}
+
 void check_roles(struct sim *s, const struct step *step)
 {
 	const struct history *h = step->req->messages;
@@ -101,6 +108,8 @@ void check_roles(struct sim *s, const struct step *step)
 		const struct message *m = h->v[i];
 		if ((m->role == ROLE_USER) != (i % 2 == 0))
 			sim_problem(s, "message %zu has the wrong role", i);
+		if (m->n && ends_in_cut_thinking(m))
+			sim_problem(s, "message %zu ends in the thinking of a cut answer", i);
 		if (m->n == 0)
 			sim_problem(s, "message %zu is empty", i);
 		for (size_t k = 0; k < m->n; k++) {
@@ -350,11 +359,6 @@ void check_overloads(struct sim *s, const struct step *step)
 		sim_problem(s, "%d overloads in a row, and the same model is asked", w->overloads);
 }
 
-static bool is_thinking(const struct block *b)
-{
-	return b->kind == BLOCK_THINKING || b->kind == BLOCK_REDACTED_THINKING;
-}
-
 /* Thinking of one model is nothing to another one; bound thinking does not outlive an edit of what stands before it. */
 void check_thinking(struct sim *s, const struct step *step)
 {
@@ -365,7 +369,7 @@ void check_thinking(struct sim *s, const struct step *step)
 		return;
 	for (size_t i = 0; i < h->n; i++)
 		for (size_t k = 0; k < h->v[i]->n; k++)
-			if (is_thinking(h->v[i]->blocks[k])) {
+			if (block_is_thinking(h->v[i]->blocks[k])) {
 				sim_problem(s, "thinking is kept %s",
 				            s->w->switched ? "for another model" : "behind an edit");
 				return;

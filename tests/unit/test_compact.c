@@ -56,6 +56,63 @@ static void test_apply(void **state)
 	world_release(&w);
 }
 
+static void add_picture(struct world *w)
+{
+	static const char json[] = "{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":"
+	                           "\"image/png\",\"data\":\"AAAA\"}}";
+
+	assert_int_equal(history_add_user_block(&w->h, block_from_json(json, strlen(json), NULL)), 0);
+}
+
+/* A picture of the task that the server refused is gone for good, and what was thought with it in view. */
+static void test_replaced(void **state)
+{
+	struct world w;
+	struct buf shape = BUF_INIT(1000);
+
+	for (int bound = 0; bound < 2; bound++) {
+		world_open(&w, 10000, 5);
+		w.model.thinking_bound = bound;
+		context_set_model(w.c, &w.model);
+		world_says(&w, "the task");
+		add_picture(&w);
+		world_thinks(&w);
+		rounds(&w, 9, 1000);
+		assert_int_equal(context_replace(w.c, &w.h, 0, 1, block_new_text("[no picture]", 12)), 0);
+		world_check(&w);
+		buf_clear(&shape);
+		const char *now = world_shape(&w, &shape);
+		assert_int_equal(strncmp(now, bound ? "TT CR" : "TT KC", 4), 0);
+		assert_int_equal(apply(&w, "What happened.", NULL), 0);
+		assert_string_equal(world_text(&w, 0, 0), "the task");
+		assert_string_equal(world_text(&w, 0, 1), "[no picture]");
+		world_release(&w);
+	}
+	buf_release(&shape);
+	(void)state;
+}
+
+/* Thinking that stands before it saw nothing of it. */
+static void test_replaced_result(void **state)
+{
+	struct world w;
+	struct buf shape = BUF_INIT(1000);
+
+	(void)state;
+	world_open(&w, 10000, 5);
+	w.model.thinking_bound = true;
+	context_set_model(w.c, &w.model);
+	world_says(&w, "the task");
+	world_thinks(&w);
+	rounds(&w, 1, 100);
+	assert_int_equal(context_replace(w.c, &w.h, 2, 0, block_new_tool_result("c1", "[none]", 6, false)), 0);
+	world_check(&w);
+	assert_string_equal(world_shape(&w, &shape), "T KC R");
+	assert_string_equal(buf_str(&w.forgotten), " c1 ");
+	buf_release(&shape);
+	world_release(&w);
+}
+
 static void test_again(void **state)
 {
 	struct world w;
@@ -427,6 +484,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_apply),
+		cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_replaced_result),
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_files_are_folded),
 		cmocka_unit_test(test_room_for_files),

@@ -30,16 +30,11 @@ static struct watch {
 	int named;
 } watch;
 
-static bool is_thinking(const struct block *b)
-{
-	return b->kind == BLOCK_THINKING || b->kind == BLOCK_REDACTED_THINKING;
-}
-
 static bool has_thinking(const struct history *h)
 {
 	for (size_t i = 0; i < h->n; i++)
 		for (size_t k = 0; k < h->v[i]->n; k++)
-			if (is_thinking(h->v[i]->blocks[k]))
+			if (block_is_thinking(h->v[i]->blocks[k]))
 				return true;
 	return false;
 }
@@ -388,7 +383,7 @@ static void any_history_is_valid_for_another_model(void **state)
 		bool thought = has_thinking(&h);
 		for (size_t i = 0; i < h.n; i++)
 			for (size_t k = 0; k < h.v[i]->n; k++)
-				if (!is_thinking(h.v[i]->blocks[k]))
+				if (!block_is_thinking(h.v[i]->blocks[k]))
 					buf_addf(&before, "%d%s\n", h.v[i]->role, h.v[i]->blocks[k]->json);
 		assert_int_equal(context_strip_thinking(&h), thought);
 		assert_false(has_thinking(&h));

@@ -30,6 +30,9 @@ struct path {
 };
 
 static const char *const cut = "text part | stop max_tokens";
+#define PREFILL                                                                                                        \
+	"http 400 invalid_request_error This model does not support assistant message prefill. The conversation must " \
+	"end with a user message."
 
 static const struct path paths[] = {
 	{ "one answer", S("text hello"), "completed", 0, 1, "end completed 0 turns=1 hello", "tombstone", 1 },
@@ -90,6 +93,10 @@ static const struct path paths[] = {
 	  "next_turn completed", 0, 2, "result t1 ok", "assistant UnsafeA" },
 	{ "cut thinking only: nothing is stored", S("unsigned hm | stop max_tokens", "text done"),
 	  "max_output_tokens_recovery completed", 0, 2, .max_output = 500 },
+	{ "and thinking that nothing follows is none", S("thinking hm | stop max_tokens", "text done"),
+	  "max_output_tokens_recovery completed", 0, 2, .max_output = 500 },
+	{ "nor is it kept behind a call", S("use SafeA t1 | thinking hm | text a | stop max_tokens", "text done"),
+	  "next_turn completed", 0, 2, "result t1 ok" },
 	{ "window exceeded", S("text part | stop model_context_window_exceeded"), "max_output_tokens", 14, 1,
 	  "end max_output_tokens 14 turns=1 part" },
 	{ "pause", S("text a | stop pause_turn", "text b"), "pause_turn completed", 0, 1, "end completed 0 turns=1 b" },
@@ -97,6 +104,18 @@ static const struct path paths[] = {
 	  S("text a | stop pause_turn", "text a | stop pause_turn", "text a | stop pause_turn",
 	    "text a | stop pause_turn", "text a | stop pause_turn", "text a | stop pause_turn"),
 	  "pause_turn pause_turn pause_turn pause_turn pause_turn model_error", 20, 1, NULL, NULL, 6 },
+	{ "pauses on both sides of a cut are not in a row",
+	  S("text a | stop pause_turn", "text a | stop pause_turn", "text a | stop pause_turn",
+	    "text a | stop pause_turn", "text a | stop pause_turn", cut, "text a | stop pause_turn", "text b"),
+	  "pause_turn pause_turn pause_turn pause_turn pause_turn max_output_tokens_recovery pause_turn completed", 0,
+	  2, .max_output = 500 },
+	{ "a server that wants the user's word after a pause", S("text a | stop pause_turn", PREFILL, "text b"),
+	  "pause_turn completed", 0, 1, "user Please continue.", "synthetic", 3 },
+	{ "where the user's word is last, that is not it", S(PREFILL, "text never"), "model_error", 20, 0,
+	  "synthetic invalid_request", "user", 1 },
+	{ "an image that is refused within a stream",
+	  S("use SafeA t1 {\"image\":1}", "text x | stream invalid_request_error Could not process image", "text y"),
+	  "next_turn completed", 0, 2, "notice image_removed", "synthetic", 3 },
 	{ "pause in the last turn may end", S("text a | stop pause_turn", "text b"), "pause_turn completed", 0, 1,
 	  .max_turns = 1 },
 	{ "empty answer is nudged once", S("stop end_turn", "text done"), "empty_answer_nudge completed", 0, 2,

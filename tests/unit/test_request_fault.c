@@ -95,11 +95,13 @@ static const struct {
 	{ "context_management: Extra inputs are not permitted", FAULT_EXTRA, -1, -1 },
 	{ "tool_choice: type \"tool\" and \"any\" are not supported for this model.", FAULT_EXTRA, -1, -1 },
 
+	{ "This model does not support assistant message prefill. The conversation must end with a user message.",
+	  FAULT_PREFILL, -1, -1 },
+
 	/* Nothing that could be left out: asking again the same way would only fail again. */
 	{ "messages.3.content.0.foo: Extra inputs are not permitted", FAULT_NONE, -1, -1 },
 	{ "tools.1.custom.input_schema: JSON schema is invalid", FAULT_NONE, -1, -1 },
 	{ "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after", FAULT_NONE, -1, -1 },
-	{ "This model does not support assistant message prefill.", FAULT_NONE, -1, -1 },
 	{ "The request body is not valid JSON: no low surrogate in string", FAULT_NONE, -1, -1 },
 	{ "rate limit: prompt is too long for your tokens per minute", FAULT_NONE, -1, -1 },
 	{ ": Extra inputs are not permitted", FAULT_NONE, -1, -1 },
