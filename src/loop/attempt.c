@@ -175,7 +175,7 @@ static void keep_or_withdraw(struct loop *l)
 static enum call_result keep_broken(struct loop *l, struct call *c, const struct attempt *at)
 {
 	struct retry_count spent = { .retries = l->cfg->retry.max_retries, .dead_reused = true };
-	const struct request_fault_info none = { FAULT_NONE, -1, -1 };
+	const struct request_fault_info none = { FAULT_NONE, -1, -1, "" };
 	struct retry_decision last;
 
 	if (reply_is_refusal(&l->reply))
@@ -203,6 +203,7 @@ static struct model_request make_request(const struct loop *l, const struct call
 		.effort = cfg->effort,
 		.extra_json = cfg->extra_json,
 		.without = l->without | c->without,
+		.refused = l->refused,
 		.turn = loop_turn(l),
 	};
 	return req;

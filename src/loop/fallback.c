@@ -85,6 +85,7 @@ struct verdict loop_fall_back(struct loop *l, const struct verdict *v)
 	l->falls_back = false;
 	l->overloads = 0;
 	l->without &= OF_THE_SERVER;
+	l->refused[0] = '\0';
 	l->cap_clamp = l->cap_room = 0;
 	l->estimate.anchor_tokens = -1; /* its tokens are other ones: what the first model's usage told says little */
 	loop_use_model(l, l->model + 1);

@@ -5,6 +5,7 @@
 #include "loop/state.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,21 +25,39 @@ static const struct repair {
 	{ FAULT_BETA, WITHOUT_BETAS, "the beta header" },
 };
 
+static void tell_left_out(struct loop *l, const char *what)
+{
+	loop_notice(l, "request_repaired", "the server refused the request; sending it again without %s", what);
+}
+
+/* What the server names is left out alone; if it is refused still, all of its kind is. */
+static bool leave_out_named(struct loop *l, const char *name)
+{
+	size_t have = strlen(l->refused);
+
+	if (!*name || strstr(l->refused, name) || have + strlen(name) + 2 > sizeof l->refused)
+		return false;
+	snprintf(l->refused + have, sizeof l->refused - have, " %s", name);
+	tell_left_out(l, name);
+	return true;
+}
+
 /* What another model minds says nothing of the one that answers. */
-static bool leave_out(struct loop *l, struct call *c, enum request_fault fault)
+static bool leave_out(struct loop *l, struct call *c, const struct request_fault_info *info)
 {
 	unsigned *without = strcmp(c->model, loop_model(l)) != 0 ? &c->without : &l->without;
 
 	for (size_t i = 0; i < sizeof repairs / sizeof *repairs; i++) {
-		if (repairs[i].fault != fault)
+		if (repairs[i].fault != info->fault)
 			continue;
 		if ((l->without | c->without) & repairs[i].without)
 			return false; /* it was left out already: that is not what the server minds */
+		if (leave_out_named(l, info->name))
+			return true;
 		*without |= repairs[i].without;
 		if (l->without & WITHOUT_THINKING)
 			loop_set_marks(l); /* an edit need not spare thinking that is not asked for */
-		loop_notice(l, "request_repaired", "the server refused the request; sending it again without %s",
-		            repairs[i].what);
+		tell_left_out(l, repairs[i].what);
 		return true;
 	}
 	return false;
@@ -144,6 +163,6 @@ bool loop_repair_request(struct loop *l, struct call *c, const struct model_end 
 	case FAULT_PREFILL:
 		return ask_to_continue(l, c);
 	default:
-		return leave_out(l, c, info.fault);
+		return leave_out(l, c, &info);
 	}
 }

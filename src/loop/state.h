@@ -130,6 +130,7 @@ struct loop {
 	bool falls_back;             /* the next model of the list is to be asked instead */
 	unsigned without;            /* enum model_without: repairs that were made */
 	unsigned without_once;       /* the same, until the main model's next answer */
+	char refused[256];           /* extra members and beta values by name: likewise, see struct model_request */
 	int64_t cap_clamp;           /* largest max_tokens the server takes; 0 = not told */
 	int64_t cap_room; /* what the prompt leaves of the window, until that is made shorter; 0 = not told */
 	struct context *context;

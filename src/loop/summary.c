@@ -87,6 +87,7 @@ static void send_request(struct loop *l, int64_t max_tokens)
 		.max_tokens = max_tokens,
 		.messages = &b->request,
 		.without = l->without & WITHOUT_BETAS,
+		.refused = l->refused,
 		.turn = l->state.turn_count,
 	};
 	struct error e = ERROR_INIT;

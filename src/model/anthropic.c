@@ -146,13 +146,27 @@ static void cancel(struct model *model)
 
 static int set_betas(struct anthropic *m, const struct model_request *req, struct error *e)
 {
-	const char *betas = m->config->betas;
+	static const char header[] = "anthropic-beta", between[] = " ,";
+	const char *betas = m->config->betas ? m->config->betas : "";
+	struct buf kept = BUF_INIT(BUF_HUGE);
+	int rc = 0;
 
-	if (betas && *betas && !(req->without & WITHOUT_BETAS))
-		return header_list_set(&m->headers, "anthropic-beta", betas, e);
-	if (req->without & WITHOUT_BETAS)
-		header_list_remove(&m->headers, "anthropic-beta");
-	return 0;
+	for (const char *p = betas + strspn(betas, between); *p; p += strspn(p, between)) {
+		size_t n = strcspn(p, between);
+		if (!request_is_refused(req, p, n)) {
+			buf_adds(&kept, kept.len ? "," : "");
+			buf_add(&kept, p, n);
+		}
+		p += n;
+	}
+	if (kept.failed)
+		rc = error_nomem(e);
+	else if (kept.len && !(req->without & WITHOUT_BETAS))
+		rc = header_list_set(&m->headers, header, kept.data, e);
+	else if (*betas || req->without & WITHOUT_BETAS)
+		header_list_remove(&m->headers, header);
+	buf_release(&kept);
+	return rc;
 }
 
 static int start(struct model *model, const struct model_request *req, struct error *e)

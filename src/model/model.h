@@ -47,6 +47,8 @@ struct model_request {
 	const char *effort;             /* NULL = leave out */
 	const char *extra_json;         /* object whose members are added to the body, NULL = none */
 	unsigned without;               /* enum model_without */
+	const char *refused;            /* names of extra members and beta values to leave out, between blanks or
+	                                 * commas, in any case; NULL = none */
 	int turn;                       /* 1-based, for messages only */
 };
 

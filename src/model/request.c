@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/json.h"
 #include "base/json_out.h"
@@ -119,11 +120,27 @@ struct extras {
 /* Ours alone: an extra member of that name would be a second one. */
 static const char *const reserved[] = { "model", "max_tokens", "stream", "system", "tools", "messages" };
 
+bool request_is_refused(const struct model_request *req, const char *name, size_t n)
+{
+	static const char between[] = " ,";
+
+	for (const char *p = req->refused ? req->refused : ""; *p;) {
+		p += strspn(p, between);
+		size_t len = strcspn(p, between);
+		if (len == n && n && !strncasecmp(p, name, n))
+			return true;
+		p += len;
+	}
+	return false;
+}
+
 static bool is_ours(const struct extras *x, int key)
 {
 	for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
 		if (json_eq(&x->doc, key, reserved[i]))
 			return true;
+	if (json_eq(&x->doc, key, "cache_control"))
+		return !marks_allowed(x->req);
 	if (json_eq(&x->doc, key, "tool_choice"))
 		return !x->shape->tools || x->shape->no_calls;
 	return !x->shape->extras || json_eq(&x->doc, key, "thinking") || json_eq(&x->doc, key, "output_config");
@@ -201,7 +218,7 @@ static void write_output_config(struct buf *out, const struct extras *x)
 	bool any = effort && json_get(&x->doc, config, "effort") < 0;
 	struct buf members = BUF_INIT(BUF_HUGE);
 
-	if (!x->shape->effort)
+	if (!x->shape->effort || request_is_refused(x->req, "output_config", strlen("output_config")))
 		return;
 	if (any) {
 		buf_adds(&members, "\"effort\":");
@@ -234,7 +251,7 @@ static void write_extra(struct buf *out, const struct extras *x)
 		size_t n = 0, m = 0;
 		const char *name = json_raw(&x->doc, key, &n);
 		const char *value = json_raw(&x->doc, json_value_of(&x->doc, key), &m);
-		if (is_ours(x, key))
+		if (is_ours(x, key) || request_is_refused(x->req, name + 1, n - 2)) /* without its quotes */
 			continue;
 		buf_addc(out, ',');
 		buf_add(out, name, n);

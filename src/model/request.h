@@ -36,5 +36,7 @@ int request_build(struct request_body *b, const struct model_request *req, struc
 /* Copies the next bytes, at most max; 0 at the end. */
 size_t request_read(const struct request_body *b, struct request_cursor *c, char *out, size_t max);
 void request_release(struct request_body *b);
+/* Does req->refused name it? */
+bool request_is_refused(const struct model_request *req, const char *name, size_t n);
 
 #endif

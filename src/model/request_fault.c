@@ -132,15 +132,24 @@ static bool path_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.';
 }
 
+/* Nothing, rather than a part, if it is too long. */
+static void set_name(struct request_fault_info *info, const char *name, size_t n)
+{
+	if (n < sizeof info->name) {
+		memcpy(info->name, name, n);
+		info->name[n] = '\0';
+	}
+}
+
 /* "NAME: Extra inputs are not permitted": which repair leaves NAME out? */
-static enum request_fault unknown_field(const char *text)
+static enum request_fault unknown_field(const char *text, struct request_fault_info *info)
 {
 	static const struct {
 		const char *head;
 		enum request_fault fault;
 	} heads[] = {
 		{ "thinking", FAULT_THINKING },
-		{ "output_config", FAULT_EFFORT },
+		{ "output_config.effort", FAULT_EFFORT },
 		{ "effort", FAULT_EFFORT },
 		{ "reasoning", FAULT_EFFORT },
 		{ "betas", FAULT_BETA },
@@ -164,6 +173,7 @@ static enum request_fault unknown_field(const char *text)
 	for (size_t i = 0; i < LENGTH(heads); i++)
 		if (!strncmp(name, heads[i].head, strlen(heads[i].head)))
 			return heads[i].fault;
+	set_name(info, name, strcspn(name, ".:"));
 	return FAULT_EXTRA;
 }
 
@@ -186,10 +196,24 @@ static bool may_be_repaired(const struct model_end *end)
 	       (end->http_status == 400 || end->http_status == 413 || end->http_status == 422);
 }
 
+/* "unexpected value(s) A, B for the anthropic-beta header" */
+static void name_betas(struct request_fault_info *info, const char *text)
+{
+	const char *begin = strstr(text, "value(s) ");
+	const char *end = begin ? strstr(begin, " for ") : NULL;
+
+	if (end)
+		set_name(info, begin + strlen("value(s) "), (size_t)(end - begin) - strlen("value(s) "));
+}
+
 static struct request_fault_info from_row(const struct fault_row *row, const char *text)
 {
-	struct request_fault_info info = { row->fault, number_at(text, row->tokens), number_at(text, row->limit) };
+	struct request_fault_info info = { row->fault, number_at(text, row->tokens), number_at(text, row->limit), "" };
 
+	if (info.fault == FAULT_EXTRA)
+		set_name(&info, row->a, strlen(row->a));
+	if (info.fault == FAULT_BETA)
+		name_betas(&info, text);
 	/* A smaller max_tokens cannot help a prompt that alone fills the window. */
 	if (info.fault == FAULT_INPUT_PLUS_MAX && info.limit >= 0 && info.tokens >= info.limit)
 		info.fault = FAULT_PROMPT_TOO_LONG;
@@ -198,7 +222,7 @@ static struct request_fault_info from_row(const struct fault_row *row, const cha
 
 struct request_fault_info retry_request_fault(const struct model_end *end)
 {
-	struct request_fault_info none = { FAULT_NONE, -1, -1 };
+	struct request_fault_info none = { FAULT_NONE, -1, -1, "" };
 	char text[TEXT_MAX];
 	size_t len = 0;
 
@@ -213,7 +237,7 @@ struct request_fault_info retry_request_fault(const struct model_end *end)
 		for (size_t i = 0; i < LENGTH(rows); i++)
 			if (strstr(text, rows[i].a) && (!rows[i].b || strstr(text, rows[i].b)))
 				return from_row(&rows[i], text);
-		none.fault = unknown_field(text);
+		none.fault = unknown_field(text, &none);
 	}
 	if (none.fault == FAULT_NONE && end->failure == MODEL_HTTP && end->http_status == 413)
 		none.fault = FAULT_PROMPT_TOO_LONG;

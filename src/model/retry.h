@@ -56,6 +56,7 @@ enum request_fault {
 struct request_fault_info {
 	enum request_fault fault;
 	int64_t tokens, limit;
+	char name[64]; /* EXTRA: the member, BETA: the values that the server minds, in lower case; "" = not told */
 };
 struct request_fault_info retry_request_fault(const struct model_end *end);
 

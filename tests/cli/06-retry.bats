@@ -153,6 +153,88 @@ between() { [ "$2" -le "$1" ] && [ "$1" -le "$3" ] || { echo "$1 is not in $2..$
 	is "$(jq 'has("thinking")' "$(request 2)")" false
 }
 
+# What a server may mind | what of the request (or its beta header) is gone or changed in the next one, and nothing else
+@test "each text that servers refuse a request with, and what is sent instead" {
+	local text want n=0
+	cat >job.yaml <<-'YAML'
+		version: 1
+		prompt: hi
+		model:
+		  name: claude-opus-4-6
+		  thinking: {type: enabled, budget_tokens: 2000}
+		  effort: low
+		  betas: [a-2026-01-01, b-2026-02-02]
+		  extra: {temperature: 0.5, top_k: 3, metadata: {user_id: "7"}, context_management: {edits: []}, tool_choice: {type: any}, output_config: {format: {}}}
+	YAML
+	while IFS='|' read -r text want; do
+		n=$((n + 1))
+		NO_CHECK=--no-check serve "$(jq -cn --arg m "$text" '[{status: 400, error: {type: "invalid_request_error", message: $m}}, {text: "end"}]')"
+		q job.yaml
+		exits 0 completed
+		is "$(requests)" 2
+		is "$(ev 'select(.subtype=="quern_notice").code')" request_repaired
+		is "$text: $(jq -rn --slurpfile a "$(request 1)" --slurpfile b "$(request 2)" '[$a[0], $b[0] | del(.messages)]
+			| . as [$a, $b] | [$a | keys[] | select($a[.] != $b[.]) | if $b[.] == null then "-" + . elif . == "system" then "\([$b | .. | .cache_control? // empty] | length) marks" else . + "=" + ($b[.] | tostring) end]
+			| join(" ")')$(diff <(grep -i '^anthropic-beta' "$(head_of 1)") <(grep -i '^anthropic-beta' "$(head_of 2)") | tr -d '\r' | sed -n 's/^> / /p')" "$text: $want"
+		stop_server
+		rm -rf "$T/log"; mkdir "$T/log"
+	done <<-'LIST'
+		max_tokens: 8000 > 4096, which is the maximum allowed number of output tokens for m|max_tokens=4096
+		input length and `max_tokens` exceed context limit: 195000 + 8000 > 200000, decrease input length or `max_tokens` and try again|max_tokens=4000
+		input length and max_tokens exceed context limit: 195000 + 8000 > 200000|max_tokens=4000
+		"thinking.type.enabled" is not supported for this model|-thinking
+		"thinking.type.disabled" is not supported|-thinking
+		adaptive thinking is not supported on this model|-thinking
+		To turn thinking off on this model, send "thinking": {"type": "between_tools"}|-thinking
+		temperature: Extra inputs are not permitted|-temperature
+		`temperature` may only be set to 1 when thinking is enabled|-temperature
+		top_k: Extra inputs are not permitted|-top_k
+		context_management: Extra inputs are not permitted|-context_management
+		metadata.user_id: Extra inputs are not permitted|-metadata
+		output_config.effort: Extra inputs are not permitted|output_config={"format":{}}
+		output_config: Extra inputs are not permitted|-output_config
+		thinking.block_binding: Extra inputs are not permitted|-thinking
+		tool_choice: type "tool" and "any" are not supported for this model|-tool_choice
+		A maximum of 4 blocks with cache_control may be provided. Found 5.|0 marks
+		messages.0.content.0.text: cache_control cannot be set for empty text blocks|0 marks
+		Unexpected value(s) `a-2026-01-01` for the `anthropic-beta` header. Please consult the docs.| anthropic-beta: b-2026-02-02
+	LIST
+	is "$n" 19
+}
+
+@test "a name that the server minds again, and one that is not ours, end the run" {
+	local text
+	for text in "temperature: Extra inputs are not permitted" "novelty: Extra inputs are not permitted"; do
+		NO_CHECK=--no-check serve "$(jq -cn --arg m "$text" '[{status: 400, error: {type: "invalid_request_error", message: $m}, repeat: true}]')"
+		printf 'version: 1\nprompt: hi\nmodel: {extra: {temperature: 0.5}}\n' >job.yaml
+		q job.yaml
+		exits 20 model_error
+		is "$(requests)" 3
+		is "$(jq -c .temperature "$(request 3)")" null
+		stop_server
+		rm -rf "$T/log"; mkdir "$T/log"
+	done
+}
+
+@test "texts of which nothing follows end the run at once" {
+	local text
+	while read -r text; do
+		serve "$(jq -cn --arg m "$text" '[{status: 400, error: {type: "invalid_request_error", message: $m}, repeat: true}]')"
+		q -p hi
+		exits 20 model_error
+		is "$(requests)" 1
+		has "$(result '.errors[0]')" "${text:0:20}"
+		stop_server
+		rm -rf "$T/log"; mkdir "$T/log"
+	done <<-'LIST'
+		messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: t1
+		messages.2: unexpected `tool_use_id` found in `tool_result` blocks: t1
+		The request body is not valid JSON: no low surrogate in string: line 1 column 3
+		Your credit balance is too low to access the API
+		something that nobody has heard of
+	LIST
+}
+
 @test "the same refusal after its repair ends the run" {
 	serve '[{"status":400,"error":{"type":"invalid_request_error","message":"max_tokens: 32000 > 4096, which is the maximum allowed number of output tokens for m"},"repeat":true}]'
 	q -p hi

@@ -161,6 +161,15 @@ static void test_options(void **state)
 	req.without = WITHOUT_THINKING | WITHOUT_EFFORT;
 	expect_middle(&req, ",\"output_config\":{\"format\":1},\"metadata\":{\"user_id\":\"u\"},\"tool_choice\":{"
 	                    "\"type\":\"auto\"}");
+	/* what the server named is left out alone */
+	req.without = 0;
+	req.refused = " TOOL_choice, output_config";
+	expect_middle(&req, ",\"thinking\":{\"type\":\"disabled\"},\"metadata\":{\"user_id\":\"u\"}");
+	req.refused = " tool meta metadata_ data";
+	req.without = WITHOUT_CACHE_MARKS;
+	req.extra_json = "{\"metadata\":{},\"cache_control\":{\"type\":\"ephemeral\"}}";
+	expect_middle(&req,
+	              ",\"thinking\":{\"type\":\"adaptive\"},\"output_config\":{\"effort\":\"low\"},\"metadata\":{}");
 	req.extra_json = "[1]";
 	assert_int_equal(request_build(&b, &req, &e), -1);
 	assert_string_equal(e.msg, "model.extra must be an object");

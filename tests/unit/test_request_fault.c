@@ -123,6 +123,35 @@ static void known_texts_are_recognised(void **state)
 	}
 }
 
+static void what_is_minded_is_named(void **state)
+{
+	static const struct {
+		const char *message, *name;
+	} cases[] = {
+		{ "temperature: Extra inputs are not permitted", "temperature" },
+		{ "context_management.edits: Extra inputs are not permitted", "context_management" },
+		{ "output_config.format: Extra inputs are not permitted", "output_config" },
+		{ "output_config.effort: Extra inputs are not permitted", "" },
+		{ "`temperature` may only be set to 1 on this model", "temperature" },
+		{ "`top_p` is not supported", "top_p" },
+		{ "tool_choice: type \"tool\" and \"any\" are not supported for this model.", "tool_choice" },
+		{ "Unexpected value(s) `Foo-2026-01-01` for the `anthropic-beta` header. See the docs for more.",
+		  "foo-2026-01-01" },
+		{ "Unexpected value(s) `a-1`, `b-2` for the `anthropic-beta` header", "a-1, b-2" },
+		{ "Unexpected value in the `anthropic-beta` header", "" },
+		{ "a_name_of_a_member_that_is_by_far_too_long_to_be_kept_in_the_room_there_is: Extra inputs are not "
+		  "permitted",
+		  "" },
+		{ "prompt is too long", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		struct model_end end = refused(400, cases[i].message);
+		assert_string_equal(retry_request_fault(&end).name, cases[i].name);
+	}
+}
+
 static void case_of_letters_does_not_matter(void **state)
 {
 	struct model_end end = refused(400, "PROMPT IS TOO LONG: 10 TOKENS > 5 MAXIMUM");
@@ -186,6 +215,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(known_texts_are_recognised),
+		cmocka_unit_test(what_is_minded_is_named),
 		cmocka_unit_test(case_of_letters_does_not_matter),
 		cmocka_unit_test(codes_and_types_count_as_well),
 		cmocka_unit_test(a_413_is_too_long_whatever_it_says),
