@@ -86,5 +86,5 @@ struct verdict loop_decide(struct loop *l)
 	if (empty && !l->state.nudged && l->state.turn_count + !l->state.same_turn < l->cfg->max_turns)
 		return nudge(l);
 	l->state.turn_count += !l->state.same_turn;
-	return verdict_term(TERM_COMPLETED);
+	return hooks_judge_stop(l);
 }

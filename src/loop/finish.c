@@ -91,14 +91,12 @@ static bool ends_by_failure(enum terminal_reason reason)
 }
 
 /* An API failure that no recovery undid is shown exactly once, here. It never enters history. */
-static void show_failure(struct loop *l, enum terminal_reason reason)
+static void show_failure(struct loop *l)
 {
 	struct event ev = { .kind = EVENT_ASSISTANT };
 	struct usage none = { 0 };
 
-	if (!l->failure.category || !l->nerrors)
-		return;
-	if (!ends_by_failure(reason) && reason != TERM_MAX_OUTPUT && reason != TERM_REFUSAL)
+	if (!l->failed || !l->nerrors)
 		return;
 	ev.u.assistant = (struct event_assistant){
 		.message_id = "synthetic",
@@ -112,7 +110,9 @@ static void show_failure(struct loop *l, enum terminal_reason reason)
 
 static void add_default_error(struct loop *l, enum terminal_reason reason)
 {
-	if (l->nerrors)
+	bool cut_short = reason == TERM_INTERNAL_ERROR || reason == TERM_ABORTED_TOOLS; /* when it had failed */
+
+	if (l->nerrors && !(l->failed && cut_short))
 		return;
 	if (l->broken)
 		loop_add_error(l, "%s", l->broken_error.msg);
@@ -205,8 +205,8 @@ void loop_finish(struct loop *l, enum terminal_reason reason, struct loop_outcom
 	out->exit_code = out->signo ? 128 + out->signo : terminal_exit_code(reason, out->transient);
 	summary_cancel(l);
 	if (reason != TERM_COMPLETED) {
+		show_failure(l);
 		add_default_error(l, reason);
-		show_failure(l, reason);
 	}
 	emit_result(l, out);
 	if (l->broken && reason != TERM_INTERNAL_ERROR) {

@@ -71,7 +71,7 @@ static bool spent(struct loop *l, enum terminal_reason *why)
 }
 
 /* Looks for a signal or the deadline without waiting. True: the run must end. */
-static bool abort_due(struct loop *l)
+bool loop_abort_due(struct loop *l)
 {
 	struct loop_event ev;
 
@@ -87,7 +87,7 @@ static bool abort_due(struct loop *l)
 
 enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why)
 {
-	if (abort_due(l))
+	if (loop_abort_due(l))
 		return GATE_ABORT;
 	if (new_turn && l->state.turn_count >= l->cfg->max_turns) {
 		*why = TERM_MAX_TURNS;

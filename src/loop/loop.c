@@ -34,14 +34,14 @@ static struct verdict salvage(struct loop *l)
 }
 
 /* Why the run stops instead of sending a request. A nudge is a wish: a limit met on its way does not undo the answer
- * that was given. */
+ * that was given, but for what hooks say to it. */
 static struct verdict stop(struct loop *l, enum terminal_reason why)
 {
 	if (l->state.transition != CONT_EMPTY_NUDGE || (why != TERM_MAX_TURNS && why != TERM_BUDGET_EXHAUSTED))
 		return verdict_term(why);
 	while (l->nerrors)
 		free(l->errors[--l->nerrors]);
-	return verdict_term(TERM_COMPLETED);
+	return hooks_judge_stop(l);
 }
 
 /* One iteration: prepare the context, call the model, then run tools, recover or decide. */
@@ -121,6 +121,8 @@ void loop_run(const struct loop_config *cfg, const struct loop_deps *deps, struc
 		struct verdict v = l.nomem ? verdict_term(TERM_INTERNAL_ERROR) : step(&l);
 		if (l.falls_back && !v.term)
 			v = loop_fall_back(&l, &v);
+		if (v.term && !l.nomem && !l.broken)
+			v.term = hooks_tell_failure(&l, v.term);
 		if (l.nomem || l.broken)
 			v = verdict_term(TERM_INTERNAL_ERROR);
 		if (v.term) {

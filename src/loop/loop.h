@@ -45,8 +45,9 @@ struct loop_config {
 	struct retry_policy retry;
 	struct watchdog_limits watchdog;
 	size_t tool_concurrency;
-	bool denied_ends; /* permissions.on_denied: fail */
-	bool calls_wait;  /* batch executor: no call starts before its answer is accepted */
+	int max_stop_blocks; /* objections of stop hooks that the run goes on from, in all */
+	bool denied_ends;    /* permissions.on_denied: fail */
+	bool calls_wait;     /* batch executor: no call starts before its answer is accepted */
 };
 
 struct loop_outcome {

@@ -19,7 +19,7 @@ struct compact_tracking {
 /* Replaced whole at the end of an iteration, at one place (loop.c, advance). */
 struct loop_state {
 	struct history *messages;      /* append-only; shared by old and new state */
-	int max_output_recovery_count; /* 0..3; next_turn resets it */
+	int max_output_recovery_count; /* 0..3; next_turn and stop_hook_blocking reset it */
 	int64_t max_output_override;   /* set by escalation, stays for the run; 0 = none */
 	int pauses;                    /* pause_turn in a row */
 	int salvages;                  /* broken answers kept in a row */
@@ -28,6 +28,7 @@ struct loop_state {
 	bool same_turn;                /* the next request belongs to the turn that it continues */
 	struct compact_tracking compact;
 	bool attempted_reactive_compact; /* next_turn alone resets it */
+	int stop_blocks;                 /* objections of stop hooks; that there were some is their stop_hook_active */
 	int turn_count;                  /* accepted answers */
 	enum continue_reason transition; /* the Continue that led here, CONT_NONE at first */
 };
@@ -144,6 +145,7 @@ struct loop {
 	int signo;
 	int signals;    /* how many came: the second skips the grace periods */
 	bool timed_out; /* the deadline has come */
+	bool failed;    /* by an API error that no recovery undid: it is shown, whatever comes behind it */
 	bool broken;
 	struct error broken_error;
 	struct block **denied; /* tool_use blocks, references */
@@ -164,6 +166,8 @@ enum gate { GATE_GO, GATE_ABORT, GATE_LIMIT };
 /* Stands before every request. GATE_LIMIT fills *why (the limit's Terminal) and adds the words to errors. */
 enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why);
 bool loop_is_aborted(const struct loop *l);
+/* The same, of a signal or a deadline that has come and was not looked at yet. */
+bool loop_abort_due(struct loop *l);
 /* Would a request that takes so much leave each hard budget below 90 %? */
 bool loop_has_room(const struct loop *l, int64_t tokens, int64_t nano_usd);
 /* The next event but for those of the background, which are taken. False: the world is broken, l says how. */
@@ -290,6 +294,12 @@ bool loop_repair_request(struct loop *l, struct call *c, const struct model_end 
 
 /* ---- decide.c: phase 5 ---- */
 struct verdict loop_decide(struct loop *l);
+
+/* ---- hooks.c ---- */
+/* The model is done, its answer stands in history and is counted: has a stop hook anything against the end? */
+struct verdict hooks_judge_stop(struct loop *l);
+/* The run ends with `why`. If that is an API error its hooks are told. Returns what the run ends with then. */
+enum terminal_reason hooks_tell_failure(struct loop *l, enum terminal_reason why);
 
 /* ---- account.c ---- */
 /* A request goes out to the model: counted, and its row is there. */

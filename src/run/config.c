@@ -36,6 +36,8 @@ static int check_prices(const struct world *w, struct error *e)
 	return check_price(job->compact_model, e) || check_price(job->summary_model, e) ? -1 : 0;
 }
 
+#define MAX_STOP_BLOCKS 10
+
 static struct context_spec context_of(const struct job *job)
 {
 	return (struct context_spec){
@@ -133,6 +135,7 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.retry = { (int)job->max_retries, job->max_retry_wait_ms },
 		.watchdog = { job->connect_ms, job->first_byte_ms, job->idle_ms, job->progress_ms },
 		.tool_concurrency = (size_t)job->tool_concurrency,
+		.max_stop_blocks = MAX_STOP_BLOCKS,
 		.denied_ends = strcmp(job->on_denied, "fail") == 0,
 		.calls_wait = !strcmp(job->tool_executor, "batch"),
 	};

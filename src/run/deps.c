@@ -116,6 +116,17 @@ static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *
 	return toolbox_shorten(w->toolbox, tool_use_id, res, allowed);
 }
 
+static int hook_start(void *ctx, const struct hook_call *call, struct error *e)
+{
+	(void)ctx, (void)call, (void)e;
+	return 0; /* nobody declares any */
+}
+
+static void hook_cancel(void *ctx, const struct hook_call *call)
+{
+	(void)ctx, (void)call;
+}
+
 /* Commands that were still running in the background: nobody should take their output for complete. */
 static void tell_background(struct world *w)
 {
@@ -246,6 +257,8 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.recent_file = recent_file,
 		.files_attached = files_attached,
 		.tool_shorten = tool_shorten,
+		.hook_start = hook_start,
+		.hook_cancel = hook_cancel,
 		.emit = emit,
 		.output_full = output_full,
 		.new_id = world_new_id,

@@ -1,6 +1,7 @@
 /* What must hold of events, calls, waits and the end. */
 #include "checks.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -90,6 +91,8 @@ void check_guards(struct sim *s, const struct step *step)
 		{ CONT_COLLAPSE_DRAIN, "drains in a row", w->last == CONT_COLLAPSE_DRAIN, 1 },
 		{ CONT_REACTIVE_COMPACT, "reactive compactions of a turn", w->reactives, 1 },
 		{ CONT_EMPTY_NUDGE, "nudges", w->nudges, 1 },
+		{ CONT_STOP_HOOK_BLOCKING, "objections of stop hooks", w->objections,
+		  s->cfg.max_stop_blocks ? s->cfg.max_stop_blocks : INT_MAX },
 		{ CONT_PAUSE_TURN, "pauses in a row", w->pauses, 5 },
 		{ CONT_SALVAGED_STREAM, "salvaged answers in a row", w->salvages, 2 },
 		{ CONT_MODEL_FALLBACK, "switches of the model", w->fallbacks, models },
@@ -172,8 +175,10 @@ void check_withheld(struct sim *s, const struct step *step)
 	const struct event_result *r = &step->event->u.result;
 	static const enum terminal_reason shown[] = { TERM_MODEL_ERROR, TERM_PROMPT_TOO_LONG, TERM_IMAGE_ERROR,
 		                                      TERM_MAX_OUTPUT, TERM_REFUSAL };
-	bool must = false, told = false;
+	bool must = s->w->told_failure, told = false;
 
+	/* a signal that was there before hooks could be told */
+	must |= r->reason == TERM_ABORTED_TOOLS && s->w->signalled && s->w->synthetics == 1;
 	for (size_t i = 0; i < LENGTH(shown); i++)
 		must |= r->reason == shown[i];
 	if (s->starved)
@@ -246,6 +251,8 @@ void check_no_life(struct sim *s, const struct step *step)
 		sim_problem(s, "tools run at the end");
 	if (s->running_model)
 		sim_problem(s, "a model call runs at the end");
+	if (s->running_hook)
+		sim_problem(s, "a hook runs at the end");
 	if (s->running_background)
 		sim_problem(s, "a background call runs at the end");
 }
@@ -337,7 +344,7 @@ void check_background(struct sim *s, const struct step *step)
 {
 	bool full = s->clock >= s->full_from && s->clock < s->full_until;
 
-	if (s->running_background && !s->running_model && !s->running_safe && !s->running_unsafe && !full &&
-	    !s->w->undying && !s->w->backs_off && step->until >= s->cfg.deadline && step->until > s->clock)
+	if (s->running_background && !s->running_model && !s->running_safe && !s->running_unsafe && !s->running_hook &&
+	    !full && !s->w->undying && !s->w->backs_off && step->until >= s->cfg.deadline && step->until > s->clock)
 		sim_problem(s, "it waits for the background call");
 }

@@ -73,6 +73,10 @@ static void hand_out(struct sim *s, struct sim_event *q, struct loop_event *ev)
 		if (q->ev.model.kind == MODEL_EV_END)
 			*sim_running(s, q->ev.call) = false;
 	}
+	if (q->ev.kind == LOOP_EV_HOOK) {
+		s->running_hook = false;
+		witness_hook_answer(s, &ev->hook);
+	}
 	s->w->signalled |= q->ev.kind == LOOP_EV_SIGNAL;
 	if (q->ev.kind == LOOP_EV_TOOL) {
 		s->w->undying -= q->gone;

@@ -14,16 +14,12 @@ static const struct rule {
 	{ -1, CONT_NONE, "no reason" },
 	{ -1, TERMINAL(TERM_NONE), "no reason" },
 	/* of parts that come later */
-	{ -1, CONT_STOP_HOOK_BLOCKING, "there are no stop hooks yet" },
-	{ CONT_STOP_HOOK_BLOCKING, -1, "there are no stop hooks yet" },
 	{ -1, CONT_TOKEN_BUDGET, "there is no token target yet" },
 	{ CONT_TOKEN_BUDGET, -1, "there is no token target yet" },
 	{ -1, CONT_STRUCTURED_RETRY, "there is no schema for answers yet" },
 	{ CONT_STRUCTURED_RETRY, -1, "there is no schema for answers yet" },
 	{ -1, TERMINAL(TERM_STRUCTURED_EXHAUSTED), "there is no schema for answers yet" },
 	{ -1, TERMINAL(TERM_HOOK_STOPPED), "there are no hooks yet" },
-	{ -1, TERMINAL(TERM_STOP_HOOK_PREVENTED), "there are no stop hooks yet" },
-	{ -1, TERMINAL(TERM_STOP_BLOCKS), "there are no stop hooks yet" },
 	{ -1, TERMINAL(TERM_VERIFY_FAILED), "there is no verification yet" },
 	/* not of the loop */
 	{ -1, TERMINAL(TERM_SETUP_FAILED), "the loop was not begun" },
@@ -33,11 +29,13 @@ static const struct rule {
 	{ CONT_EMPTY_NUDGE, CONT_EMPTY_NUDGE, "once until the next turn" },
 	{ CONT_MAX_OUTPUT_ESCALATE, CONT_MAX_OUTPUT_ESCALATE, "it was raised as far as it goes" },
 	{ CONT_EMPTY_NUDGE, TERMINAL(TERM_MAX_TURNS), "a nudge is a wish: the run is completed" },
+	{ CONT_STOP_HOOK_BLOCKING, TERMINAL(TERM_MALFORMED_TOOL_USE), "the answer before held no call" },
 	{ CONT_SALVAGED_STREAM, TERMINAL(TERM_MALFORMED_TOOL_USE), "a call of the answer before was usable" },
 	/* the beginning: one message, nothing to drop, no answer */
 	{ CONT_NONE, TERMINAL(TERM_MAX_TURNS), "at least one turn is allowed" },
 	{ CONT_NONE, CONT_COLLAPSE_DRAIN, "there is no round yet" },
 	{ CONT_NONE, CONT_REACTIVE_COMPACT, "there is no round yet" },
+	{ CONT_NONE, TERMINAL(TERM_STOP_BLOCKS), "there was no objection yet" },
 	{ CONT_NONE, TERMINAL(TERM_RAPID_REFILL), "there was no compaction yet" },
 	{ CONT_NONE, TERMINAL(TERM_MALFORMED_TOOL_USE), "there was no answer yet" },
 };

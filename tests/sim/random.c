@@ -161,6 +161,7 @@ void sim_draw_world(struct sim *s)
 	draw_layers(s);
 	draw_outside(s);
 	sim_draw_moods(s);
+	sim_draw_hooks(s);
 	if (sim_one_in(s, 10))
 		s->task_size = (size_t)ONE_OF(s, 2000, 100, 8000, 40000);
 }

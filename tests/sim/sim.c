@@ -42,8 +42,10 @@ static void model_cancel(void *ctx, enum model_kind kind)
 			s->w->overloads = 0;
 		s->w->guess = false;
 		s->w->anchor = -1; /* a watchdog may have ended an answer that was complete */
-		if (kind == MODEL_MAIN)
+		if (kind == MODEL_MAIN) {
 			s->w->status = 0;
+			s->w->broke = false;
+		}
 	}
 	*sim_running(s, kind) = false;
 	sim_drop_model_events(s, kind);
@@ -84,6 +86,7 @@ void sim_init(struct sim *s, const char *const *script)
 		.retry = { 10, 300000 },
 		.watchdog = { 30000, 300000, 300000, 600000 },
 		.tool_concurrency = 10,
+		.max_stop_blocks = 10,
 	};
 }
 
@@ -118,6 +121,7 @@ void sim_run(struct sim *s, const char *task)
 	};
 
 	sim_tool_deps(&deps);
+	sim_hook_deps(&deps);
 	if (s->stand_before)
 		s->stand_before(&deps);
 	s->task = task;

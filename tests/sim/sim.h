@@ -28,8 +28,9 @@
 
 #include "loop/loop.h"
 
-#define SIM_MAX_LINES 512
-#define SIM_MOODS     32
+#define SIM_MAX_LINES  512
+#define SIM_MOODS      32
+#define SIM_HOOK_SORTS 9
 
 struct sim_event;
 struct witness;
@@ -42,13 +43,14 @@ struct sim_cover {
 
 struct sim {
 	/* given */
-	const char *const *script;  /* NULL terminated; after the last line the model answers "text done" */
-	uint64_t seed;              /* with script NULL: answers are drawn at random */
-	bool any_world;             /* the configuration is drawn as well */
-	bool replay;                /* the draws are those in choices, then zeros */
-	int64_t window;             /* of the made-up model, in tokens; 0 = it takes anything */
-	int bytes_per_token;        /* as it counts */
-	int64_t fixed_tokens;       /* what system and tools take */
+	const char *const *script; /* NULL terminated; after the last line the model answers "text done" */
+	uint64_t seed;             /* with script NULL: answers are drawn at random */
+	const char *const *hooks; /* what hooks say, see hooks.c; the last line again and again. NULL: none, or drawn */
+	bool any_world;           /* the configuration is drawn as well */
+	bool replay;              /* the draws are those in choices, then zeros */
+	int64_t window;           /* of the made-up model, in tokens; 0 = it takes anything */
+	int bytes_per_token;      /* as it counts */
+	int64_t fixed_tokens;     /* what system and tools take */
 	int64_t supervisor_lost_at; /* virtual ms, 0 = never */
 	struct sim_cover *cover;    /* or NULL */
 	struct loop_config cfg;     /* filled by sim_init, may be changed before sim_run */
@@ -65,7 +67,7 @@ struct sim {
 	char trace[8192];           /* names of the transitions, blank separated, and the terminal last */
 	char *lines[SIM_MAX_LINES]; /* one short line an event, for assertions */
 	size_t nlines;
-	int requests, results, tool_runs;
+	int requests, results, tool_runs, hook_runs;
 	int counts;        /* of the requests: those that only count */
 	char starts[1024]; /* ids of calls in the order of their starts; * = while an answer streams */
 	int64_t max_tokens_sent[SIM_MAX_LINES];
@@ -86,14 +88,16 @@ struct sim {
 	int64_t clock;
 	struct sim_event *queue;
 	size_t next_line;
-	bool ended, running_model, running_background;
+	size_t next_hook;
+	bool ended, running_model, running_background, running_hook;
 	int running_safe, running_unsafe;
 	uint64_t rng;
 	size_t next_choice, choices_cap;
 	unsigned ids;
 	struct { /* how often each sort of answer comes, see answers.c */
 		unsigned main[SIM_MOODS], compact[SIM_MOODS], summary[SIM_MOODS], count[SIM_MOODS], sizes;
-		bool large; /* results are */
+		bool large;            /* results are */
+		const unsigned *hooks; /* see hooks.c; NULL = there are none */
 	} moods;
 	char *current[4]; /* texts of the event handed out last */
 	struct tool_result current_result;

@@ -10,6 +10,7 @@ void witness_open(struct sim *s)
 	s->w = calloc(1, sizeof *s->w);
 	s->w->anchor = -1;
 	s->w->guess = true;
+	s->w->hooks_said = HOOKS_NOT_ASKED;
 	s->digest = 14695981039346656037u;
 }
 
@@ -156,6 +157,7 @@ static void see_end(struct sim *s, const struct loop_event *ev)
 		w->anchor = usage_total(&end->usage);
 	w->overloads = is_overload(end) ? w->overloads + 1 : 0;
 	w->status = end->failure == MODEL_FINE ? 0 : end->http_status;
+	w->broke = end->failure != MODEL_FINE || !end->complete;
 	w->costly += end->had_content && !end->complete;
 }
 
@@ -230,6 +232,24 @@ static void calls_settled(struct witness *w)
 	forget_all(w->answered, &w->nanswered);
 }
 
+/* ---- hooks ---- */
+
+void witness_hook(struct sim *s, const struct hook_call *call)
+{
+	if (call->kind == HOOK_STOP_FAILURE)
+		s->w->told_failure = true;
+	else
+		s->w->hooks_said = HOOKS_NOT_ANSWERED;
+}
+
+void witness_hook_answer(struct sim *s, const struct hook_answer *a)
+{
+	if (a->kind == HOOK_STOP_FAILURE)
+		return;
+	s->w->hooks_said = (int)a->verdict;
+	snprintf(s->w->objection, sizeof s->w->objection, "%s", a->text ? a->text : "");
+}
+
 /* ---- events ---- */
 
 /* Which of the counters that bound recoveries begin again. */
@@ -252,12 +272,15 @@ static void count_transition(struct witness *w, enum continue_reason to)
 	w->escalations += to == CONT_MAX_OUTPUT_ESCALATE;
 	w->recoveries += to == CONT_MAX_OUTPUT_RECOVERY;
 	w->reactives += to == CONT_REACTIVE_COMPACT;
+	w->objections += to == CONT_STOP_HOOK_BLOCKING;
+	w->hooks_said = HOOKS_NOT_ASKED;
 	w->nudges += to == CONT_EMPTY_NUDGE;
 	w->pauses += to == CONT_PAUSE_TURN;
 	w->salvages += to == CONT_SALVAGED_STREAM && !w->switched; /* else it was the other model's */
 	w->fallbacks += to == CONT_MODEL_FALLBACK;
 	bool kept = to == CONT_PAUSE_TURN || (to == CONT_REACTIVE_COMPACT && w->accepted);
-	if ((new_turn || kept) && !w->in_turn)
+	bool judged_again = to == CONT_STOP_HOOK_BLOCKING && !w->accepted; /* a limit was met behind a nudge */
+	if ((new_turn || kept) && !w->in_turn && !judged_again)
 		w->turns++;
 	if (new_turn || kept) {
 		w->in_turn = kept;

@@ -56,19 +56,24 @@ void sim_play(struct sim *s, const struct model_request *req, const char *line);
 /* ---- tools.c ---- */
 void sim_tool_deps(struct loop_deps *deps);
 
+/* ---- hooks.c ---- */
+void sim_draw_hooks(struct sim *s);
+void sim_hook_deps(struct loop_deps *deps);
+
 /* ---- trace.c: what the loop emits, as short lines ---- */
 int sim_emit(void *ctx, struct event *ev, struct error *e);
 void sim_add(struct sim *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void sim_digest(struct sim *s, const void *p, size_t n);
 
 /* ---- checks.c: the invariants, a table ---- */
-enum stage { AT_REQUEST, AT_EVENT, AT_START, AT_WAIT, AT_RESULT, AT_END };
+enum stage { AT_REQUEST, AT_EVENT, AT_START, AT_HOOK, AT_WAIT, AT_RESULT, AT_END };
 struct step {
 	enum stage stage;
 	const struct model_request *req; /* AT_REQUEST */
 	const struct event *event;       /* AT_EVENT, AT_RESULT */
 	const struct block *use;         /* AT_START */
 	bool safe;                       /* AT_START */
+	const struct hook_call *hook;    /* AT_HOOK */
 	int64_t until;                   /* AT_WAIT */
 };
 void sim_check(struct sim *s, const struct step *step);
@@ -99,6 +104,9 @@ struct run_call { /* a call that was started */
 	bool safe, withdrawn;
 };
 
+#define HOOKS_NOT_ASKED    (-1)
+#define HOOKS_NOT_ANSWERED (-2)
+
 struct witness {
 	/* money and limits */
 	struct flight flight[2]; /* foreground, background */
@@ -126,6 +134,12 @@ struct witness {
 	enum continue_reason last;
 	int escalations, recoveries, reactives, nudges, pauses, salvages, fallbacks, drains;
 	int failures_in_a_row; /* of compactions */
+	/* hooks */
+	int objections;
+	int hooks_said;      /* enum hook_verdict, of stop hooks since the last transition; nobody to ask is a pass */
+	char objection[256]; /* what they said */
+	bool told_failure;   /* hooks were asked about an API error */
+	bool broke;          /* the main model's last attempt */
 	/* lines */
 	unsigned events;
 	int pending_lines; /* shown, and neither accepted nor withdrawn */
@@ -155,6 +169,8 @@ void witness_open(struct sim *s);
 void witness_free(struct sim *s);
 void witness_request(struct sim *s, const struct model_request *req); /* after the checks */
 void witness_start(struct sim *s, const struct block *use, bool safe);
+void witness_hook(struct sim *s, const struct hook_call *call);
+void witness_hook_answer(struct sim *s, const struct hook_answer *a);
 void witness_event(struct sim *s, const struct event *ev); /* after the checks */
 void witness_model(struct sim *s, const struct loop_event *ev);
 void witness_flight_ends(struct sim *s, enum model_kind kind);

@@ -143,6 +143,22 @@ static int recent_file(void *ctx, size_t i, size_t max, struct buf *out, struct 
 	return rc;
 }
 
+static int hook_start(void *ctx, const struct hook_call *call, struct error *e)
+{
+	counting = false;
+	((struct sim *)ctx)->starved = failed;
+	int rc = sim.hook_start(ctx, call, e);
+	counting = true;
+	return rc;
+}
+
+static void hook_cancel(void *ctx, const struct hook_call *call)
+{
+	counting = false;
+	sim.hook_cancel(ctx, call);
+	counting = true;
+}
+
 static void stand_before(struct loop_deps *deps)
 {
 	sim = *deps;
@@ -155,6 +171,8 @@ static void stand_before(struct loop_deps *deps)
 	deps->next_event = next_event;
 	deps->tool_forget = tool_forget;
 	deps->recent_file = recent_file;
+	deps->hook_start = hook_start;
+	deps->hook_cancel = hook_cancel;
 }
 
 /* ---- the conversations ---- */
@@ -178,6 +196,7 @@ struct talk {
 	const char *compact_model, *thinking;
 	const char *summary_model;
 	size_t fallbacks;
+	const char *const *hooks;
 };
 
 #define ROUND(id) "thinking hm | use UnsafeB " id " {\"size\":7000}"
@@ -240,6 +259,13 @@ static const struct talk talks[] = {
 	  S("use SafeA t1", "use SafeA t1", "use SafeA t1", "use SafeA t1", "use SafeA t1", "use SafeA t1",
 	    "use SafeA t1", "use SafeA t1", "use SafeA t1"),
 	  .summary_model = "small", .max_turns = 5 },
+	{ "objections", S("text a", "use SafeA t1", "text b", "text c"), .hooks = S("block x", "block  ", "pass") },
+	{ "objections for ever", S("text a"), .hooks = S("block x") },
+	{ "a hook that ends the run", S("text a"), .hooks = S("end x") },
+	{ "a hook that is told of a failure", S("http 400 invalid_request_error bad"), .hooks = S("pass") },
+	{ "a signal while a hook is told of a failure", S("http 400 invalid_request_error bad"), .hooks = S("hang"),
+	  .signal_at = 5000 },
+	{ "a signal while a hook is asked", S("text a"), .hooks = S("hang"), .signal_at = 5000 },
 	{ "a signal while calls run", S("text x | use Slow t1 | use SafeA t2"), .signal_at = 5000 },
 };
 
@@ -279,6 +305,7 @@ static void play(struct sim *s, const struct talk *t, long n)
 		s->cfg.max_turns = t->max_turns;
 	s->cfg.fallbacks = others;
 	s->cfg.nfallbacks = t->fallbacks;
+	s->hooks = t->hooks;
 	left = n;
 	failed = false;
 	sim_run(s, task);

@@ -18,13 +18,15 @@ static const struct {
 	const char *from, *to;
 } often[] = {
 	{ "(begin)", "next_turn max_output_tokens_escalate max_output_tokens_recovery model_fallback "
-	             "salvaged_stream pause_turn empty_answer_nudge completed internal_error "
+	             "salvaged_stream pause_turn empty_answer_nudge stop_hook_blocking "
+	             "stop_hook_prevented completed internal_error "
 	             "prompt_too_long blocking_limit budget_exhausted max_output_tokens model_error "
 	             "image_error refusal permission_denied aborted_streaming aborted_tools "
 	             "replay_mismatch " },
 	{ "next_turn", "next_turn max_output_tokens_escalate max_output_tokens_recovery "
 	               "collapse_drain_retry reactive_compact_retry model_fallback salvaged_stream "
-	               "pause_turn empty_answer_nudge completed max_turns prompt_too_long blocking_limit "
+	               "pause_turn empty_answer_nudge stop_hook_blocking stop_hook_prevented "
+	               "completed max_turns prompt_too_long blocking_limit "
 	               "budget_exhausted max_output_tokens malformed_tool_use_exhausted model_error "
 	               "image_error refusal permission_denied aborted_streaming aborted_tools "
 	               "replay_mismatch " },
@@ -35,12 +37,16 @@ static const struct {
 	{ "reactive_compact_retry", "next_turn " },
 	{ "model_fallback", "next_turn model_fallback completed prompt_too_long max_output_tokens model_error " },
 	{ "salvaged_stream", "next_turn salvaged_stream completed max_turns model_error " },
-	{ "pause_turn", "next_turn max_output_tokens_recovery pause_turn empty_answer_nudge completed "
-	                "prompt_too_long budget_exhausted max_output_tokens model_error image_error "
-	                "refusal aborted_streaming replay_mismatch " },
-	{ "empty_answer_nudge", "next_turn max_output_tokens_recovery pause_turn completed prompt_too_long "
-	                        "blocking_limit max_output_tokens model_error image_error refusal "
-	                        "aborted_streaming replay_mismatch " },
+	{ "stop_hook_blocking", "next_turn stop_hook_blocking pause_turn empty_answer_nudge completed max_turns "
+	                        "prompt_too_long budget_exhausted model_error image_error replay_mismatch " },
+	{ "pause_turn",
+	  "stop_hook_blocking next_turn max_output_tokens_recovery pause_turn empty_answer_nudge completed "
+	  "prompt_too_long budget_exhausted max_output_tokens model_error image_error "
+	  "refusal aborted_streaming replay_mismatch " },
+	{ "empty_answer_nudge",
+	  "stop_hook_blocking next_turn max_output_tokens_recovery pause_turn completed prompt_too_long "
+	  "blocking_limit max_output_tokens model_error image_error refusal "
+	  "aborted_streaming replay_mismatch " },
 };
 
 static int number_of(const char *name, size_t n)
