@@ -218,7 +218,11 @@ void loop_finish(struct loop *l, enum terminal_reason reason, struct loop_outcom
 		loop_add_error(l, "%s", l->broken_error.msg);
 	}
 	out->broken = l->broken;
-	if (reason != TERM_COMPLETED)
-		error_set(&out->error, ERR_SYS, "%s: %s", terminal_row(reason)->name,
-		          l->nerrors ? l->errors[l->nerrors - 1] : terminal_row(reason)->text);
+	if (reason == TERM_COMPLETED)
+		return;
+	const char *text = l->nerrors ? l->errors[l->nerrors - 1] : terminal_row(reason)->text;
+	if (l->nerrors > 1) /* what was tried against it */
+		error_set(&out->error, ERR_SYS, "%s: %s (%s)", terminal_row(reason)->name, text, l->errors[0]);
+	else
+		error_set(&out->error, ERR_SYS, "%s: %s", terminal_row(reason)->name, text);
 }

@@ -81,6 +81,14 @@ void loop_learn_window(struct loop *l, int64_t limit)
 	loop_set_marks(l);
 }
 
+int64_t loop_fitting_tokens(const struct loop *l)
+{
+	const struct context_marks *m = context_marks_now(l->context);
+	int64_t mark = m->blocking ? m->blocking : m->usable;
+
+	return m->window ? mark - mark / 16 : INT64_MAX;
+}
+
 void loop_take_report(struct loop *l, const struct context_report *report)
 {
 	for (size_t i = 0; i < report->n; i++) {
@@ -165,10 +173,16 @@ static bool fits(struct loop *l, enum terminal_reason *stopped)
 		return false;
 	if (l->estimate.anchor_tokens < 0 || loop_tokens(l) < m->blocking)
 		return true;
+	if (results_refit(l, loop_fitting_tokens(l)) && loop_tokens(l) < m->blocking)
+		return true;
+	if (l->nomem)
+		return false;
 	if (l->compact_error)
 		loop_add_error(l, "making the conversation shorter failed: %s", l->compact_error);
-	loop_add_error(l, "the conversation takes %" PRId64 " tokens, of a window of %" PRId64 "; nothing was sent",
-	               loop_tokens(l), m->window);
+	loop_add_error(l,
+	               "the conversation takes %" PRId64 " tokens, and may take %" PRId64 " of the window of %" PRId64
+	               "; nothing was sent",
+	               loop_tokens(l), m->blocking - 1, m->window);
 	*stopped = TERM_BLOCKING_LIMIT;
 	return false;
 }

@@ -48,6 +48,16 @@ static enum compact_outcome compact_now(struct loop *l, enum terminal_reason *st
 	return outcome;
 }
 
+/* The newest results alone may be too much: they entered before anybody knew how small the window is. If it is still
+ * not known, half of what the request takes has to go. Once until a turn has gone on from it, like a summary. */
+static bool refit(struct loop *l)
+{
+	int64_t most = loop_fitting_tokens(l), tokens = loop_tokens(l);
+
+	l->state.attempted_reactive_compact = true;
+	return results_refit(l, most < tokens ? most : tokens / 2) > 0;
+}
+
 /* The server refused the prompt for its length. */
 static struct verdict too_long(struct loop *l)
 {
@@ -60,12 +70,18 @@ static struct verdict too_long(struct loop *l)
 	loop_learn_window(l, l->failure.limit);
 	if (l->state.transition != CONT_COLLAPSE_DRAIN && drain(l))
 		return verdict_go(CONT_COLLAPSE_DRAIN, &l->state);
+	bool first = !l->state.attempted_reactive_compact;
 	switch (compact_now(l, &stopped)) {
 	case COMPACT_DONE:
+		(void)results_refit(l, loop_fitting_tokens(l));
 		return verdict_go(CONT_REACTIVE_COMPACT, &l->state);
 	case COMPACT_STOPPED:
 		return verdict_term(stopped);
 	case COMPACT_FAILED:
+		if (first && refit(l))
+			return verdict_go(CONT_REACTIVE_COMPACT, &l->state);
+		if (l->nomem)
+			return verdict_term(TERM_INTERNAL_ERROR);
 		break;
 	}
 	if (l->compact_error)

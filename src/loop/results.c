@@ -9,6 +9,7 @@
 
 /* No tool gives more, and one that does is cut; it stands for what a call that still runs may bring. */
 #define LONGEST_RESULT ((size_t)120000)
+#define LEAST_RESULT   ((size_t)500) /* what is there already is not cut to less */
 
 static void note_denied(struct loop *l, const struct executor_call *c)
 {
@@ -122,9 +123,16 @@ void results_yield(struct results *r)
 	}
 }
 
-void results_end(struct results *r)
+static void tell_cut(struct loop *l, const char *step, int64_t before, int64_t freed)
 {
 	struct event ev = { .kind = EVENT_CONTEXT };
+
+	ev.u.context = (struct event_context){ .step = step, .tokens_before = before, .tokens_freed = freed };
+	loop_emit(l, &ev);
+}
+
+void results_end(struct results *r)
+{
 	struct loop *l = r->l;
 
 	free(r->v);
@@ -132,8 +140,76 @@ void results_end(struct results *r)
 	if (!r->cut_bytes)
 		return;
 	int64_t per = context_marks_now(l->context)->bytes_per_token;
-	ev.u.context = (struct event_context){ .step = "result_budget",
-		                               .tokens_before = loop_tokens(l) + (int64_t)r->whole_bytes / per,
-		                               .tokens_freed = (int64_t)r->cut_bytes / per };
-	loop_emit(l, &ev);
+	tell_cut(l, "result_budget", loop_tokens(l) + (int64_t)r->whole_bytes / per, (int64_t)r->cut_bytes / per);
+}
+
+/* ---- results that are there already, and that no request with an answer has held yet ---- */
+
+/* What stands in the block's place with its text cut; NULL: that would be no shorter, or there is no memory. */
+static struct block *cut_block(struct loop *l, const struct block *b, size_t allowed)
+{
+	const struct loop_deps *d = l->deps;
+	struct tool_result res = { .text = malloc(b->text_len + 1), .text_len = b->text_len };
+	struct block *now = NULL;
+
+	if (res.text)
+		memcpy(res.text, b->text, b->text_len + 1);
+	if (!res.text || d->tool_shorten(d->ctx, b->id, &res, allowed))
+		l->nomem = true;
+	else if (res.text_len < b->text_len)
+		l->nomem |= !(now = block_new_tool_result(b->id, res.text, res.text_len, b->is_error));
+	tool_result_release(&res);
+	return now;
+}
+
+static void cut_to(struct history *h, struct loop *l, const struct result_text *v)
+{
+	struct message *m = h->v[h->n - 1];
+
+	for (size_t i = 0; i < m->n; i++) {
+		struct block *was = m->blocks[i], *now;
+		size_t allowed = v[i].allowed > LEAST_RESULT ? v[i].allowed : LEAST_RESULT;
+		if (allowed >= v[i].len || !(now = cut_block(l, was, allowed)))
+			continue;
+		h->bytes += now->json_len - was->json_len;
+		h->weight += now->weight - was->weight;
+		block_unref(was);
+		m->blocks[i] = now;
+	}
+}
+
+int64_t results_refit(struct loop *l, int64_t most)
+{
+	struct history *h = l->state.messages;
+	struct message *m = h->n > 1 ? h->v[h->n - 1] : NULL;
+	int64_t before = loop_tokens(l);
+	size_t text = 0, weight = 0, over = (size_t)(before - most);
+
+	if (!m || m->role != ROLE_USER || before <= most)
+		return 0;
+	struct result_text *v = calloc(m->n, sizeof *v);
+	if (!v) {
+		l->nomem = true;
+		return 0;
+	}
+	for (size_t i = 0; i < m->n; i++) {
+		const struct block *b = m->blocks[i];
+		if (b->kind != BLOCK_TOOL_RESULT || !b->text || b->text_len <= LEAST_RESULT)
+			continue;
+		v[i] = (struct result_text){ .text = b->text, .len = b->text_len };
+		text += b->text_len;
+		weight += b->weight;
+	}
+	/* a byte of text may weigh more than one, and a server may count more bytes to a token than we do */
+	double per = (double)(h->weight + l->fixed_bytes) / (double)before;
+	if (per < l->estimate.bytes_per_token)
+		per = l->estimate.bytes_per_token;
+	double share = weight ? (double)over * per / (double)weight : 1;
+	result_budget(v, m->n, SIZE_MAX, share < 1 ? (size_t)((double)text * (1 - share)) : 0);
+	cut_to(h, l, v);
+	free(v);
+	int64_t freed = before - loop_tokens(l);
+	if (freed > 0)
+		tell_cut(l, "result_cut", before, freed);
+	return freed;
 }

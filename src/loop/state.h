@@ -186,6 +186,9 @@ void loop_set_marks(struct loop *l);
 int64_t loop_thinking_budget(const struct loop *l);
 /* What the next request of the main model is held to take. */
 int64_t loop_tokens(const struct loop *l);
+/* What a request may take that has to be made shorter than it is: below the blocking limit, with a margin; as much as it
+ * likes while the window is not known. */
+int64_t loop_fitting_tokens(const struct loop *l);
 /* Shows what the layers did. */
 void loop_take_report(struct loop *l, const struct context_report *report);
 /* The server refused a prompt and named its limit: believed if it is less than what was known. */
@@ -266,6 +269,9 @@ struct results {
 void results_yield(struct results *r);
 /* All are taken: tells what was cut. */
 void results_end(struct results *r);
+/* The last resort of a request that is too long: cuts the results of the newest message, to which no answer was given
+ * yet, so that it takes `most` tokens. Tokens freed, which may be too few; 0 = nothing could be cut. */
+int64_t results_refit(struct loop *l, int64_t most);
 
 /* ---- tools.c: phase 3 ---- */
 struct verdict loop_run_tools(struct loop *l);

@@ -6,7 +6,9 @@
 #include "base/io.h"
 #include "tool/internal.h"
 
-#define MARK_ROOM 80 /* bytes of the line that says how much is left out */
+#define MARK_ROOM    80  /* bytes of the line that says how much is left out */
+#define PARTS_ROOM   200 /* with less for them, parts of the text tell nothing */
+#define NOT_WORTH_IT 120 /* so much takes the line that says where the text is */
 
 /* Keeps the text, which is masked already, in the run directory; its path, or NULL. */
 static char *store(struct toolbox *t, const char *id, const struct tool_result *res)
@@ -36,31 +38,54 @@ static size_t parts_at(const struct tool_result *res)
 	return parts ? (size_t)(parts - res->text) + strlen(result_persisted_parts) : 0;
 }
 
+/* Where there are many results for little room: no parts, only where the text is. */
+static void add_place(struct buf *b, const char *path, size_t len)
+{
+	if (path)
+		buf_addf(b, "[There is no room for it here: Read or Grep %s]", path);
+	else
+		buf_addf(b, "[There is no room for it here, and its %zu bytes could not be saved]", len);
+}
+
+/* Head and tail behind the words that say where all of it is. */
+static void add_parts(struct buf *b, const struct tool_result *res, size_t from, const char *path, size_t allowed)
+{
+	if (from)
+		buf_add(b, res->text, from);
+	else
+		result_persisted(b, path, true, res->text_len);
+	size_t around = b->len + MARK_ROOM + strlen(result_persisted_end);
+	if (allowed < around + PARTS_ROOM) {
+		buf_clear(b);
+		add_place(b, res->file ? res->file : path, res->text_len);
+		return;
+	}
+	result_cut(b, res->text + from, res->text_len - from, allowed - around);
+	if (!from)
+		buf_adds(b, result_persisted_end);
+}
+
 int toolbox_shorten(struct toolbox *t, const char *tool_use_id, struct tool_result *res, size_t allowed)
 {
 	struct buf b = BUF_INIT(BUF_HUGE);
-	size_t from, len;
+	size_t from;
 	char *path = NULL;
 
-	if (!res->text || res->text_len <= allowed)
+	if (!res->text || res->text_len <= allowed || res->text_len <= NOT_WORTH_IT)
 		return 0;
 	from = parts_at(res);
-	if (from) {
-		buf_add(&b, res->text, from);
-	} else {
-		path = store(t, tool_use_id, res);
-		result_persisted(&b, path, true, res->text_len);
-	}
-	len = res->text_len - from;
-	size_t around = b.len + MARK_ROOM + strlen(result_persisted_end);
-	size_t shown = allowed > around ? allowed - around : 0;
-	result_cut(&b, res->text + from, len, shown);
 	if (!from)
-		buf_adds(&b, result_persisted_end);
+		path = store(t, tool_use_id, res);
+	add_parts(&b, res, from, path, allowed);
 	if (b.failed) {
 		free(path);
 		buf_release(&b);
 		return -1;
+	}
+	if (b.len >= res->text_len) { /* its own text is the shortest */
+		free(path);
+		buf_release(&b);
+		return 0;
 	}
 	free(res->text);
 	res->text = buf_take(&b, &res->text_len);

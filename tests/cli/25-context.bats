@@ -129,7 +129,8 @@ models() { for f in "$T"/log/[0-9]*.json; do jq -r .model "$f"; done | uniq -c |
 	q -p "Do the steps" "${SMALL[@]}" --set context.microcompact_at=off --set context.collapse_at=off --set context.autocompact=false
 	exits 12 blocking_limit
 	none_over
-	is "$(steps)" ""
+	# The newest results give way as far as that helps.
+	is "$(steps)" result_cut
 	is "$(kinds compact)" 0
 	# The tools of the last answer were run, and their results are in the events.
 	is "$(result .num_turns)" "$(kinds main)"
@@ -347,12 +348,12 @@ models() { for f in "$T"/log/[0-9]*.json; do jq -r .model "$f"; done | uniq -c |
 }
 
 @test "a prompt that is refused and cannot be made shorter: one error, one exit" {
-	notes
-	serve "$(player 25 '. + {compact: ["refused*"]}')"
+	serve "$(player 100 '. + {compact: ["refused*"]} | .player.calls = [bash("echo {n} >>ledger; seq 1000 1097")]')"
 	q -p "Do the steps" -m tiny --system-prompt "You work." --allowedTools Bash --set context.collapse_at=off
 	exits 11 prompt_too_long
 	is "$(ev 'select(.type=="assistant" and .message.model=="<synthetic>") | .error' | wc -l)" 1
 	has "$(result '.errors|join(" ")')" "prompt is too long"
+	err_has "making the conversation shorter failed: the model declined to write the summary"
 	is "$(over main)" 1
 	ledger_is "$(($(kinds main) - 1))"
 }

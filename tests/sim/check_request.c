@@ -365,7 +365,7 @@ void check_thinking(struct sim *s, const struct step *step)
 	const struct history *h = step->req->messages;
 	bool bound = witness_row(s, step->req->model)->flags & CAT_THINKING_BOUND;
 
-	if (step->req->kind != MODEL_MAIN || !(s->w->switched || (bound && s->w->edited && !s->w->images)))
+	if (step->req->kind != MODEL_MAIN || !(s->w->switched || (bound && s->w->edited_before && !s->w->images)))
 		return;
 	for (size_t i = 0; i < h->n; i++)
 		for (size_t k = 0; k < h->v[i]->n; k++)
@@ -398,8 +398,8 @@ void check_forgotten(struct sim *s, const struct step *step)
 			continue;
 		bool ever = list_has(w->forgotten, w->nforgotten, b->id);
 		bool told = ever && !list_has(w->forgotten, w->forgotten_before, b->id);
-		bool sent = still_sent(step->req->messages, b);
-		if (told && sent)
+		bool sent = still_sent(step->req->messages, b) || list_has(w->cut, w->ncut, b->id);
+		if (told && still_sent(step->req->messages, b))
 			sim_problem(s, "the result of '%s' is forgotten and sent", b->id);
 		if (!ever && !sent)
 			sim_problem(s, "the result of '%s' is gone and the tools are not told", b->id);

@@ -141,7 +141,7 @@ void check_progress(struct sim *s, const struct step *step)
 	if (!strcmp(ev->u.transition.reason, continue_row(CONT_COLLAPSE_DRAIN)->name) && !s->w->folded)
 		sim_problem(s, "a drain that freed nothing");
 	if (!strcmp(ev->u.transition.reason, continue_row(CONT_REACTIVE_COMPACT)->name) && !s->w->summed_up)
-		sim_problem(s, "a compaction that did not take place");
+		sim_problem(s, "neither a compaction nor a cut took place");
 }
 
 /* A layer that says that it did something has freed something; a request for a summary is repeated three times at

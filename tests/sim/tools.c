@@ -149,9 +149,9 @@ static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *
 	int n = snprintf(note, sizeof note, "[%zu bytes in all: /run/%s]", res->text_len, tool_use_id);
 	size_t room = allowed > (size_t)n ? allowed - (size_t)n : 0;
 
-	(void)ctx;
 	if (res->text_len <= allowed)
 		return 0;
+	witness_cut(ctx, tool_use_id);
 	memmove(res->text + room, note, (size_t)n < allowed ? (size_t)n : allowed);
 	res->text_len = allowed;
 	res->text[allowed] = '\0';

@@ -35,6 +35,7 @@ void witness_free(struct sim *s)
 	forget_all(w->open_calls, &w->nopen);
 	forget_all(w->answered, &w->nanswered);
 	forget_all(w->forgotten, &w->nforgotten);
+	forget_all(w->cut, &w->ncut);
 	while (w->nran)
 		free(w->ran[--w->nran].id);
 	sent_clear(&w->last_main);
@@ -106,7 +107,7 @@ void witness_request(struct sim *s, const struct model_request *req)
 	keep_sent(s, req->messages);
 	w->system = req->system;
 	w->tools = req->tools_json;
-	w->edited = w->switched = false;
+	w->edited = w->edited_before = w->switched = false;
 	w->forgotten_before = w->nforgotten;
 }
 
@@ -223,6 +224,17 @@ void witness_forget(struct sim *s, const char *id)
 	if (list_has(w->forgotten, w->nforgotten, id) && !s->starved)
 		sim_problem(s, "the result of '%s' is forgotten twice", id);
 	remember(w->forgotten, &w->nforgotten, LENGTH(w->forgotten), id);
+}
+
+void witness_cut(struct sim *s, const char *id)
+{
+	struct witness *w = s->w;
+
+	for (size_t i = 0; i < w->last_main.n; i++) {
+		const struct block *b = w->last_main.v[i].block;
+		if (b->kind == BLOCK_TOOL_RESULT && !strcmp(b->id, id))
+			remember(w->cut, &w->ncut, LENGTH(w->cut), id);
+	}
 }
 
 static void calls_settled(struct witness *w)
@@ -351,7 +363,7 @@ static void see_boundary(struct witness *w)
 {
 	int turn = w->turns + !w->in_turn;
 
-	w->edited = w->summed_up = w->guess = true;
+	w->edited = w->edited_before = w->summed_up = w->guess = true;
 	if (w->refilled != turn)
 		w->refills = w->refilled + 1 == turn ? w->refills + 1 : 1;
 	w->refilled = turn;
@@ -392,10 +404,14 @@ void witness_event(struct sim *s, const struct event *ev)
 		see_notice(w, &ev->u.notice);
 	if (ev->kind == EVENT_STATUS)
 		see_status(w, &ev->u.status, s->history.weight);
-	if (ev->kind == EVENT_CONTEXT && strcmp(ev->u.context.step, "result_budget") != 0)
+	if (ev->kind == EVENT_CONTEXT && strcmp(ev->u.context.step, "result_budget") != 0) {
 		w->edited = true;
+		w->edited_before |= strcmp(ev->u.context.step, "result_cut") != 0;
+	}
 	if (ev->kind == EVENT_CONTEXT)
 		w->folded |= ev->u.context.tokens_freed > 0 && !strcmp(ev->u.context.step, "collapse");
+	if (ev->kind == EVENT_CONTEXT) /* the other emergency measure */
+		w->summed_up |= ev->u.context.tokens_freed > 0 && !strcmp(ev->u.context.step, "result_cut");
 	if (ev->kind == EVENT_COMPACT_BOUNDARY)
 		see_boundary(w);
 	if (b && b->kind == BLOCK_TOOL_RESULT && !w->pending_lines)

@@ -150,6 +150,8 @@ struct witness {
 	struct sent_list last_main;
 	const char *system, *tools;
 	bool edited, switched;
+	bool edited_before; /* not in the newest message alone, behind which there is no thinking */
+
 	/* calls */
 	char *open_calls[256], *answered[256];
 	size_t nopen, nanswered;
@@ -158,6 +160,8 @@ struct witness {
 	struct run_call ran[1024];
 	size_t nran, accepted_runs; /* before the latter all belong to answers that stand or were withdrawn */
 	size_t withdrawn_runs;      /* how many there were when the tools were told last */
+	char *cut[64];              /* results that were cut after they had been sent */
+	size_t ncut;
 	char *forgotten[1024];
 	size_t nforgotten, forgotten_before; /* before the last main request was sent */
 	bool signalled;
@@ -175,6 +179,7 @@ void witness_event(struct sim *s, const struct event *ev); /* after the checks *
 void witness_model(struct sim *s, const struct loop_event *ev);
 void witness_flight_ends(struct sim *s, enum model_kind kind);
 void witness_forget(struct sim *s, const char *id);
+void witness_cut(struct sim *s, const char *id); /* its result is shortened, and the tools know of that */
 const struct catalog_row *witness_row(const struct sim *s, const char *model);
 
 static inline bool sim_begins(const char *s, const char *prefix)

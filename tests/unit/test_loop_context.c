@@ -41,6 +41,9 @@ struct path {
 /* One that fills half of what can be used. */
 #define HALF(id) "use UnsafeB " id "a {\"size\":7400} | use UnsafeB " id "b {\"size\":7400}"
 #define FOUR     ROUND("t1"), ROUND("t2"), ROUND("t3"), ROUND("t4")
+/* Results that are not cut any more. */
+#define SMALL_ONES \
+	"use SafeA a {\"size\":450} | use SafeA b {\"size\":450} | use SafeA c {\"size\":450} | use SafeA d {\"size\":450}"
 #define TURNS4   "next_turn next_turn next_turn next_turn "
 #define TOO_LONG "http 400 invalid_request_error prompt is too long"
 
@@ -105,10 +108,10 @@ static const struct path paths[] = {
 	  .task_bytes = TOKENS(7000) },
 
 	/* the blocking limit */
-	{ "blocked by a count that is anchored", S(FOUR, "use SafeA a {\"size\":2000}", "text never"),
+	{ "blocked by a count that is anchored", S(FOUR, SMALL_ONES, "text never"),
 	  TURNS4 "next_turn blocking_limit", 12, 5, NULL, NULL, "status", 5, .no_compact = true, .window = 10000 },
 	{ "blocked after compactions that failed",
-	  S(FOUR, "text  ", "use SafeA a {\"size\":2000}", "text  ", "text never"), TURNS4 "next_turn blocking_limit",
+	  S(FOUR, "text  ", SMALL_ONES, "text  ", "text never"), TURNS4 "next_turn blocking_limit",
 	  12, 5, "status null failed", NULL, "compact", 7, .window = 10000 },
 	{ "without an anchor the server counts", S("count 7300", "text never"), "blocking_limit", 12, 0, NULL, NULL,
 	  "retry", 1, .task_bytes = TOKENS(7400) },
@@ -135,21 +138,31 @@ static const struct path paths[] = {
 	  S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text sum", TOO_LONG " still", "text never"),
 	  "next_turn next_turn reactive_compact_retry prompt_too_long", 11, 2,
 	  "synthetic invalid_request prompt is too long still", "compact reactive", NULL, 5 },
-	{ "a summary that fails ends it too", S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text  ", "text never"),
-	  "next_turn next_turn prompt_too_long", 11, 2, "synthetic invalid_request prompt is too long",
-	  "status null failed: the summary was empty", "compact", 4 },
+	{ "a summary that fails: the newest results are cut", S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text  ", "text done"),
+	  "next_turn next_turn reactive_compact_retry completed", 0, 3, "context result_cut", NULL, "synthetic", 5 },
+	{ "and that once", S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text  ", TOO_LONG, "text never"),
+	  "next_turn next_turn reactive_compact_retry prompt_too_long", 11, 2, "synthetic invalid_request prompt is too long",
+	  "status null failed: the summary was empty", "compact", 5 },
+	{ "where there is nothing to cut it ends the run",
+	  S("use SafeA a", "use SafeA b", TOO_LONG, "text  ", "text never"), "next_turn next_turn prompt_too_long", 11, 2,
+	  "synthetic invalid_request prompt is too long", "status null failed: the summary was empty", "compact", 4 },
 	{ "folds first, then a summary",
 	  S(ROUND("t1"), ROUND("t2"), ROUND("t3"), TOO_LONG, "use SafeA a", TOO_LONG, "text sum", "text done"),
 	  "next_turn next_turn next_turn collapse_drain_retry next_turn collapse_drain_retry completed", 0, 5,
 	  "context collapse", NULL, "synthetic", 7, .layers = true },
-	{ "no folds twice in a row", S(ROUND("t1"), ROUND("t2"), TOO_LONG, TOO_LONG, "text  ", "text never"),
-	  "next_turn next_turn collapse_drain_retry prompt_too_long", 11, 2,
+	{ "no folds twice in a row", S(ROUND("t1"), ROUND("t2"), TOO_LONG, TOO_LONG, "text  ", TOO_LONG, "text never"),
+	  "next_turn next_turn collapse_drain_retry reactive_compact_retry prompt_too_long", 11, 2,
 	  "synthetic invalid_request prompt is too long", NULL, NULL, 0, .layers = true },
 	{ "nothing to drop: the run ends", S(TOO_LONG ": 213462 tokens > 200000 maximum"), "prompt_too_long", 11, 0,
 	  "synthetic invalid_request", NULL, "status", 1 },
-	{ "compaction forbidden: the run ends", S(ROUND("t1"), ROUND("t2"), TOO_LONG),
-	  "next_turn next_turn prompt_too_long", 11, 2, "synthetic invalid_request", NULL, "status", 3,
-	  .no_compact = true },
+	{ "compaction forbidden: the newest results are cut, once", S(ROUND("t1"), ROUND("t2"), TOO_LONG, TOO_LONG),
+	  "next_turn next_turn reactive_compact_retry prompt_too_long", 11, 2, "synthetic invalid_request",
+	  "context result_cut", "status", 4, .no_compact = true },
+	{ "a round alone that is too much for a window nobody knew", S(HALF("t"), "text done"),
+	  "next_turn reactive_compact_retry completed", 0, 2, "notice window_learned", "context result_cut", "synthetic", 3,
+	  .told_window = -1, .window = 3000 },
+	{ "results that leave a request no room are cut before it is sent", S(HALF("t1"), HALF("t2"), "text done"),
+	  "next_turn next_turn completed", 0, 3, "context result_cut", NULL, "synthetic", 3, .no_compact = true },
 	{ "once until a turn has gone on",
 	  S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text sum", "text part | stop max_tokens", TOO_LONG, "text never"),
 	  "next_turn next_turn reactive_compact_retry max_output_tokens_escalate prompt_too_long", 11, 2,
@@ -499,10 +512,10 @@ static void an_edit_that_breaks_thinking_sends_one_request_without(void **state)
 static void both_failures_are_told(void **state)
 {
 	static struct sim s;
-	const char *const too_long[] = { ROUND("t1"), ROUND("t2"), TOO_LONG, "text  ", NULL };
+	const char *const too_long[] = { "use SafeA a", "use SafeA b", TOO_LONG, "text  ", NULL };
 	const char *const full[] = { ROUND("t1"), ROUND("t2"), "text part | stop model_context_window_exceeded",
 		                     "text no | stop refusal", NULL };
-	const char *const over[] = { FOUR, "text  ", "use SafeA a {\"size\":2000}", "text  ", NULL };
+	const char *const over[] = { FOUR, "text  ", SMALL_ONES, "text  ", NULL };
 	const char *const fine[] = { FOUR, "text  ", "text done", NULL };
 
 	(void)state;

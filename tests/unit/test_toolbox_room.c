@@ -290,6 +290,31 @@ static void a_shortened_result_is_whole_in_the_run_directory(void **state)
 	free(whole);
 }
 
+/* Many results share a small room: there it is enough to know where each is, and a short one is better itself. */
+static void with_little_room_only_the_place_is_told(void **state)
+{
+	struct tool_world *w = *state;
+	struct tool_result r = { .text = malloc(1000), .text_len = 999 };
+
+	assert_non_null(r.text);
+	memset(r.text, 'x', 999);
+	r.text[999] = '\0';
+	assert_int_equal(toolbox_shorten(w->toolbox, "toolu_x", &r, 150), 0);
+	assert_non_null(r.file);
+	char *line = strdup(r.file);
+	assert_non_null(line);
+	assert_true(r.text_len < 70 + strlen(line));
+	assert_contains(r.text, "no room");
+	assert_contains(r.text, line);
+	free(line);
+	tool_result_release(&r);
+	r = (struct tool_result){ .text = strdup("done"), .text_len = 4 };
+	assert_int_equal(toolbox_shorten(w->toolbox, "toolu_y", &r, 1), 0);
+	assert_string_equal(r.text, "done");
+	assert_null(r.file);
+	tool_result_release(&r);
+}
+
 static void an_output_that_is_stored_already_keeps_its_file(void **state)
 {
 	struct tool_world *w = *state;
@@ -342,6 +367,7 @@ int main(void)
 		T(knowledge_rests_on_all_that_made_it),
 		T(which_results_may_be_cleared),
 		T(a_shortened_result_is_whole_in_the_run_directory),
+		T(with_little_room_only_the_place_is_told),
 		T(an_output_that_is_stored_already_keeps_its_file),
 		T(without_a_place_the_result_says_so),
 	};
