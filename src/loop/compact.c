@@ -68,7 +68,7 @@ static void choose_model(struct loop *l, struct compaction *x)
 		.new_turn = !l->state.same_turn,
 		.failure = &x->failure,
 	};
-	if (other && strcmp(other, x->call.model) != 0) {
+	if (other && !l->no_compact_model && strcmp(other, x->call.model) != 0) {
 		x->how.strip = true;
 		x->call.model = other;
 		x->call.row = catalog_or_default(other);
@@ -123,8 +123,10 @@ static bool shrink(struct loop *l, struct compaction *x)
 	return leave_out(l, x, over, f->tokens > x->before ? f->tokens : x->before);
 }
 
-static enum call_result ask(struct loop *l, struct compaction *x, enum terminal_reason *stopped)
+static enum call_result ask_model(struct loop *l, struct compaction *x, enum terminal_reason *stopped)
 {
+	if (!make_room(l, x))
+		return CALL_FAILED;
 	for (;;) {
 		struct history request = HISTORY_INIT;
 		enum call_result r = CALL_STOPPED;
@@ -140,6 +142,36 @@ static enum call_result ask(struct loop *l, struct compaction *x, enum terminal_
 		if (r != CALL_FAILED || !shrink(l, x))
 			return r;
 	}
+}
+
+/* A model that is there for summaries alone, misspelt or too small, is no reason to be stuck: the one that answers can
+ * write them too. For good, unless the failure may pass. */
+static void choose_own_model(struct loop *l, struct compaction *x)
+{
+	struct usage paid = x->call.paid;
+
+	l->no_compact_model = true;
+	loop_notice(l, "compact_model", "%s cannot write the summary (%s); %s is asked instead", x->call.model,
+	            x->failure.text ? x->failure.text : "the conversation does not fit into its context window",
+	            loop_model(l));
+	bool transient = x->failure.transient;
+	call_failure_release(&x->failure);
+	x->failure = (struct call_failure){ .retry_after_ms = -1 };
+	x->how = (struct compact_request){ 0 };
+	x->shrinks = 0;
+	choose_model(l, x);
+	x->call.paid = paid;
+	l->no_compact_model = !transient;
+}
+
+static enum call_result ask(struct loop *l, struct compaction *x, enum terminal_reason *stopped)
+{
+	enum call_result r = ask_model(l, x, stopped);
+
+	if (r != CALL_FAILED || !x->how.strip || l->nomem)
+		return r;
+	choose_own_model(l, x);
+	return ask_model(l, x, stopped);
 }
 
 /* ---- the answer ---- */
@@ -288,9 +320,7 @@ enum compact_outcome loop_compact(struct loop *l, bool reactive, enum terminal_r
 	l->reply = (struct reply){ .usage = USAGE_UNKNOWN };
 	choose_model(l, &x);
 	tell_status(l, "compacting", NULL, NULL);
-	enum call_result r = CALL_FAILED;
-	if (make_room(l, &x))
-		r = ask(l, &x, stopped);
+	enum call_result r = ask(l, &x, stopped);
 	if (r == CALL_ACCEPTED)
 		why = apply(l, &x);
 	else if (r == CALL_STOPPED)

@@ -139,6 +139,7 @@ struct loop {
 	size_t fixed_bytes;  /* of system and tools */
 	int64_t window;      /* of this model, as an error named it; 0 = none did */
 	bool cannot_count;   /* the server has no count_tokens */
+	bool no_compact_model; /* the one for summaries failed for good */
 	char *compact_error; /* why the last compaction failed, NULL = it did not */
 	struct background background;
 	/* how it ends */

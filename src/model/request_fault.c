@@ -96,13 +96,27 @@ static void add_plain(char *out, size_t *len, const char *s)
 	out[*len] = '\0';
 }
 
+/* Some write 12,345. */
+static bool is_group(const char *p)
+{
+	size_t n = 0;
+
+	while (n < 4 && isdigit((unsigned char)p[n]))
+		n++;
+	return n == 3;
+}
+
 static int64_t read_number(const char **p)
 {
 	int64_t v = 0;
 
-	for (; isdigit((unsigned char)**p); ++*p)
+	for (;; ++*p) {
+		if (**p == ',' && is_group(*p + 1))
+			continue;
+		if (!isdigit((unsigned char)**p))
+			return v;
 		v = v > (INT64_MAX - 9) / 10 ? INT64_MAX : v * 10 + (**p - '0');
-	return v;
+	}
 }
 
 /* The number that stands at '#' in the first place where `where` fits the text; -1 if there is none. */
@@ -217,6 +231,9 @@ static struct request_fault_info from_row(const struct fault_row *row, const cha
 	/* A smaller max_tokens cannot help a prompt that alone fills the window. */
 	if (info.fault == FAULT_INPUT_PLUS_MAX && info.limit >= 0 && info.tokens >= info.limit)
 		info.fault = FAULT_PROMPT_TOO_LONG;
+	/* who refuses a prompt that fits has counted something else */
+	if (info.fault == FAULT_PROMPT_TOO_LONG && info.tokens < info.limit)
+		info.tokens = -1;
 	return info;
 }
 

@@ -66,3 +66,23 @@ kinds() { awk -v k="$1" '$2==k' "$T/log/kinds" | wc -l; }
 	err_has "may take 8718 of the window of 12000; nothing was sent (making the conversation shorter failed: the model declined to write the summary)"
 	is "$(cat "$T/out")" ""
 }
+
+@test "a model for summaries that is not there: the one that answers writes them, and is not misled again" {
+	serve "$(steps 12000 30 '["seq 1000 1300; echo {n} >>ledger"]' '. + {compact: [{status: 404, error: {type: "not_found_error", message: "model: nonesuch"}}, "good*"]}')"
+	q "${BASIC[@]}" --set context.window=12k --set context.microcompact_at=off --set context.collapse_at=off --set context.compact_model=nonesuch
+	exits 0 completed
+	is "$(wc -l <ledger)" 30
+	has "$(notices)" compact_model
+	err_has "nonesuch cannot write the summary"
+	[ "$(kinds compact)" -ge 3 ]
+	is "$(ev 'select(.subtype=="compact_boundary").quern_model' | sort -u)" tiny
+	is "$(jq -r .model "$T"/log/[0-9]*.json | grep -c nonesuch)" 1
+}
+
+@test "a refusal that names more than the prompt has does not mislead the count" {
+	serve "$(steps 12000 25 '["seq 1000 1300"]' '. + {too_long: {status: 400, text: "prompt is too long: 5 tokens > 12,000 maximum"}}')"
+	q "${BASIC[@]}" --set context.collapse_at=off
+	exits 0 completed
+	is "$(over)" 1
+	[ "$(ev 'select(.subtype=="compact_boundary").compact_metadata.pre_tokens' | sort -n | head -n 1)" -gt 5000 ]
+}

@@ -343,6 +343,8 @@ static void see_notice(struct witness *w, const struct event_notice *n)
 		w->edited = true;
 	}
 	w->repairs += !strcmp(n->code, "request_repaired");
+	if (!strcmp(n->code, "compact_model")) /* another one is asked */
+		w->shrinks = 0;
 }
 
 static void see_status(struct witness *w, const struct event_status *st, size_t weight)

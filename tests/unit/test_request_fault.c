@@ -22,6 +22,8 @@ static const struct {
 	int64_t tokens, limit;
 } texts[] = {
 	{ "prompt is too long: 213462 tokens > 200000 maximum", FAULT_PROMPT_TOO_LONG, 213462, 200000 },
+	{ "prompt is too long: 213,462 tokens > 200,000 maximum", FAULT_PROMPT_TOO_LONG, 213462, 200000 },
+	{ "prompt is too long: 5 tokens > 12000 maximum", FAULT_PROMPT_TOO_LONG, -1, 12000 },
 	{ "Prompt is too long", FAULT_PROMPT_TOO_LONG, -1, -1 },
 	{ "input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or "
 	  "`max_tokens` and try again",
