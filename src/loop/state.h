@@ -136,11 +136,11 @@ struct loop {
 	int64_t cap_room; /* what the prompt leaves of the window, until that is made shorter; 0 = not told */
 	struct context *context;
 	struct estimate estimate;
-	size_t fixed_bytes;  /* of system and tools */
-	int64_t window;      /* of this model, as an error named it; 0 = none did */
-	bool cannot_count;   /* the server has no count_tokens */
+	size_t fixed_bytes;    /* of system and tools */
+	int64_t window;        /* of this model, as an error named it; 0 = none did */
+	bool cannot_count;     /* the server has no count_tokens */
 	bool no_compact_model; /* the one for summaries failed for good */
-	char *compact_error; /* why the last compaction failed, NULL = it did not */
+	char *compact_error;   /* why the last compaction failed, NULL = it did not */
 	struct background background;
 	/* how it ends */
 	int signo;
@@ -187,8 +187,8 @@ void loop_set_marks(struct loop *l);
 int64_t loop_thinking_budget(const struct loop *l);
 /* What the next request of the main model is held to take. */
 int64_t loop_tokens(const struct loop *l);
-/* What a request may take that has to be made shorter than it is: below the blocking limit, with a margin; as much as it
- * likes while the window is not known. */
+/* What a request may take that has to be made shorter than it is: below the blocking limit, with a margin; as much as
+ * it likes while the window is not known. */
 int64_t loop_fitting_tokens(const struct loop *l);
 /* Shows what the layers did. */
 void loop_take_report(struct loop *l, const struct context_report *report);

@@ -42,8 +42,9 @@ struct path {
 #define HALF(id) "use UnsafeB " id "a {\"size\":7400} | use UnsafeB " id "b {\"size\":7400}"
 #define FOUR     ROUND("t1"), ROUND("t2"), ROUND("t3"), ROUND("t4")
 /* Results that are not cut any more. */
-#define SMALL_ONES \
-	"use SafeA a {\"size\":450} | use SafeA b {\"size\":450} | use SafeA c {\"size\":450} | use SafeA d {\"size\":450}"
+#define SMALL_ONES                                                                                                     \
+	"use SafeA a {\"size\":450} | use SafeA b {\"size\":450} | use SafeA c {\"size\":450} | use SafeA d "          \
+	"{\"size\":450}"
 #define TURNS4   "next_turn next_turn next_turn next_turn "
 #define TOO_LONG "http 400 invalid_request_error prompt is too long"
 
@@ -97,8 +98,8 @@ static const struct path paths[] = {
 	  "notice compact_model", "status null success", "failed", 7, .compact_model = "small" },
 	{ "and goes on to write them",
 	  S(FOUR, "http 404 not_found_error no such model", "text  ", "use SafeA a", "text sum", "text done"),
-	  TURNS4 "next_turn completed", 0, 6, "status null failed: the summary was empty", "status null success", NULL, 9,
-	  .compact_model = "small" },
+	  TURNS4 "next_turn completed", 0, 6, "status null failed: the summary was empty", "status null success", NULL,
+	  9, .compact_model = "small" },
 	{ "three refills in a row",
 	  S(HALF("t1"), HALF("t2"), "text sum", HALF("t3"), "text sum", HALF("t4"), "text sum", HALF("t5")),
 	  "next_turn next_turn next_turn next_turn next_turn rapid_refill_breaker", 15, 5, "compact auto", NULL, NULL,
@@ -115,11 +116,10 @@ static const struct path paths[] = {
 	  .task_bytes = TOKENS(7000) },
 
 	/* the blocking limit */
-	{ "blocked by a count that is anchored", S(FOUR, SMALL_ONES, "text never"),
-	  TURNS4 "next_turn blocking_limit", 12, 5, NULL, NULL, "status", 5, .no_compact = true, .window = 10000 },
-	{ "blocked after compactions that failed",
-	  S(FOUR, "text  ", SMALL_ONES, "text  ", "text never"), TURNS4 "next_turn blocking_limit",
-	  12, 5, "status null failed", NULL, "compact", 7, .window = 10000 },
+	{ "blocked by a count that is anchored", S(FOUR, SMALL_ONES, "text never"), TURNS4 "next_turn blocking_limit",
+	  12, 5, NULL, NULL, "status", 5, .no_compact = true, .window = 10000 },
+	{ "blocked after compactions that failed", S(FOUR, "text  ", SMALL_ONES, "text  ", "text never"),
+	  TURNS4 "next_turn blocking_limit", 12, 5, "status null failed", NULL, "compact", 7, .window = 10000 },
 	{ "without an anchor the server counts", S("count 7300", "text never"), "blocking_limit", 12, 0, NULL, NULL,
 	  "retry", 1, .task_bytes = TOKENS(7400) },
 	{ "and may know better", S("count 100", "text done"), "completed", 0, 1, NULL, NULL, "retry", 2,
@@ -145,14 +145,16 @@ static const struct path paths[] = {
 	  S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text sum", TOO_LONG " still", "text never"),
 	  "next_turn next_turn reactive_compact_retry prompt_too_long", 11, 2,
 	  "synthetic invalid_request prompt is too long still", "compact reactive", NULL, 5 },
-	{ "a summary that fails: the newest results are cut", S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text  ", "text done"),
+	{ "a summary that fails: the newest results are cut",
+	  S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text  ", "text done"),
 	  "next_turn next_turn reactive_compact_retry completed", 0, 3, "context result_cut", NULL, "synthetic", 5 },
 	{ "and that once", S(ROUND("t1"), ROUND("t2"), TOO_LONG, "text  ", TOO_LONG, "text never"),
-	  "next_turn next_turn reactive_compact_retry prompt_too_long", 11, 2, "synthetic invalid_request prompt is too long",
-	  "status null failed: the summary was empty", "compact", 5 },
+	  "next_turn next_turn reactive_compact_retry prompt_too_long", 11, 2,
+	  "synthetic invalid_request prompt is too long", "status null failed: the summary was empty", "compact", 5 },
 	{ "where there is nothing to cut it ends the run",
-	  S("use SafeA a", "use SafeA b", TOO_LONG, "text  ", "text never"), "next_turn next_turn prompt_too_long", 11, 2,
-	  "synthetic invalid_request prompt is too long", "status null failed: the summary was empty", "compact", 4 },
+	  S("use SafeA a", "use SafeA b", TOO_LONG, "text  ", "text never"), "next_turn next_turn prompt_too_long", 11,
+	  2, "synthetic invalid_request prompt is too long", "status null failed: the summary was empty", "compact",
+	  4 },
 	{ "folds first, then a summary",
 	  S(ROUND("t1"), ROUND("t2"), ROUND("t3"), TOO_LONG, "use SafeA a", TOO_LONG, "text sum", "text done"),
 	  "next_turn next_turn next_turn collapse_drain_retry next_turn collapse_drain_retry completed", 0, 5,
@@ -166,8 +168,8 @@ static const struct path paths[] = {
 	  "next_turn next_turn reactive_compact_retry prompt_too_long", 11, 2, "synthetic invalid_request",
 	  "context result_cut", "status", 4, .no_compact = true },
 	{ "a round alone that is too much for a window nobody knew", S(HALF("t"), "text done"),
-	  "next_turn reactive_compact_retry completed", 0, 2, "notice window_learned", "context result_cut", "synthetic", 3,
-	  .told_window = -1, .window = 3000 },
+	  "next_turn reactive_compact_retry completed", 0, 2, "notice window_learned", "context result_cut",
+	  "synthetic", 3, .told_window = -1, .window = 3000 },
 	{ "results that leave a request no room are cut before it is sent", S(HALF("t1"), HALF("t2"), "text done"),
 	  "next_turn next_turn completed", 0, 3, "context result_cut", NULL, "synthetic", 3, .no_compact = true },
 	{ "once until a turn has gone on",
