@@ -12,6 +12,14 @@ int job_print_completion(const char *shell, struct buf *out);
 void job_print_man(struct buf *out);
 void job_print_man_keys(struct buf *out);
 
+/* What the man page says of a key behind its line of help: sentences, without the last full stop. */
+struct job_note {
+	const char *name; /* path of the key; of a row without one its option, "--set" */
+	const char *text;
+};
+extern const struct job_note job_notes[];
+extern const size_t job_note_count;
+
 /* The default as people read it, NULL = none. */
 const char *job_default_text(const struct job_key *k);
 

@@ -53,14 +53,12 @@ const struct job_key job_tool_keys[] = {
 	  .type = KEY_LIST,
 	  .at = AT(command),
 	  .flags = KF_REQUIRED | KF_REPEATS,
-	  .help = "the program and its arguments",
-	  .man = "No shell reads them. A name without a slash is looked up in PATH, a relative path in the workspace" },
+	  .help = "the program and its arguments" },
 	{ .path = "input_schema",
 	  .type = KEY_JSON,
 	  .at = AT(input_schema),
 	  .fallback_text = "no parameters",
-	  .help = "JSON Schema of its input",
-	  .man = "Its type is object. A call that does not fit is answered with what is wrong, and nothing runs" },
+	  .help = "JSON Schema of its input" },
 	{ .path = "read_only",
 	  .type = KEY_BOOL,
 	  .at = AT(read_only),
@@ -138,7 +136,7 @@ static const struct yaml_node *child_named(const struct yaml_node *v, const char
 {
 	if (v->kind != YAML_SEQ)
 		return v->kind == YAML_MAP ? yaml_get(v, name) : NULL;
-	long i = strtol(name, NULL, 10);
+	long long i = strtoll(name, NULL, 10);
 	for (v = v->first; v && i > 0; i--)
 		v = v->next;
 	return v;

@@ -1,4 +1,5 @@
 /* The parts of the man page that are lists of the schema table: the options, and the keys that have none. */
+#include <stdio.h>
 #include <string.h>
 
 #include "job/docs.h"
@@ -75,13 +76,26 @@ static void facts(const struct job_key *k, bool with_key, struct buf *out)
 		buf_adds(out, " .\n");
 }
 
-static void text_of(const struct job_key *k, struct buf *out)
+static const char *note_on(const char *name)
 {
+	for (size_t i = 0; i < job_note_count; i++)
+		if (!strcmp(job_notes[i].name, name))
+			return job_notes[i].text;
+	return NULL;
+}
+
+/* `list` is what the path lies in, with a dot behind, or "". */
+static void text_of(const struct job_key *k, const char *list, struct buf *out)
+{
+	char name[80];
+
 	sentence(k->help, out);
 	if (k->choices && k->type != KEY_LIST && (k->arg || !k->option))
 		choices(k->choices, "One of", out);
-	if (k->man) {
-		mdoc_text(k->man, out);
+	snprintf(name, sizeof name, "%s%s", k->path ? list : k->option[0] ? "--" : "-", k->path ? k->path : k->option);
+	const char *note = note_on(name);
+	if (note) {
+		mdoc_text(note, out);
 		buf_adds(out, ".\n");
 	}
 }
@@ -99,7 +113,7 @@ static void option_item(const struct job_key *k, struct buf *out)
 	if (k->arg)
 		buf_addf(out, " Ar %s", k->arg);
 	buf_addc(out, '\n');
-	text_of(k, out);
+	text_of(k, "", out);
 	facts(k, true, out);
 }
 
@@ -119,7 +133,7 @@ static void tool_members(const char *const types[KEY_TYPES], struct buf *out)
 	buf_adds(out, "Each has:\n.Bl -tag -width Ds -compact\n");
 	for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++) {
 		buf_addf(out, ".It Cm %s : Ar %s\n", k->path, types[k->type]);
-		text_of(k, out);
+		text_of(k, "tools.external.", out);
 		facts(k, false, out);
 	}
 	buf_adds(out, ".El\n");
@@ -140,7 +154,7 @@ void job_print_man_keys(struct buf *out)
 		if (!k->path || k->option)
 			continue;
 		buf_addf(out, ".It Cm %s : Ar %s\n", k->path, types[k->type]);
-		text_of(k, out);
+		text_of(k, "", out);
 		facts(k, false, out);
 		if (k->type == KEY_TOOLS)
 			tool_members(types, out);

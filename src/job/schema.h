@@ -85,8 +85,7 @@ struct job_key {
 	const char *alias;  /* second spelling */
 	const char *arg;    /* name of the option's value, NULL = takes none */
 	const char *sets;
-	const char *help; /* one line */
-	const char *man;  /* what the man page says behind it, sentences without the last full stop; NULL = nothing */
+	const char *help; /* one line; what the man page has to say behind it is in notes.c */
 };
 
 extern const struct job_key job_keys[];

@@ -159,6 +159,31 @@ static void test_man(void **state)
 	buf_release(&b);
 }
 
+static bool is_member(const char *name)
+{
+	static const char list[] = "tools.external.";
+
+	if (strncmp(name, list, sizeof list - 1))
+		return false;
+	for (size_t i = 0; i < job_tool_key_count; i++)
+		if (!strcmp(job_tool_keys[i].path, name + sizeof list - 1))
+			return true;
+	return false;
+}
+
+static void test_man_notes_have_keys(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < job_note_count; i++) {
+		const char *name = job_notes[i].name;
+		bool there = name[0] != '-' ? schema_by_path(name) || is_member(name)
+		             : name[1]      ? schema_by_option(name + 2, strlen(name + 2)) != NULL
+		                            : schema_by_letter('-') != NULL;
+		if (!there)
+			fail_msg("notes.c tells of %s, which is no key and no option", name);
+	}
+}
+
 static void test_man_keys(void **state)
 {
 	struct buf b = BUF_INIT(1 << 16);
@@ -357,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_check_hides_secrets),
 		cmocka_unit_test(test_completions_are_current),
 		cmocka_unit_test(test_man),
+		cmocka_unit_test(test_man_notes_have_keys),
 		cmocka_unit_test(test_man_keys),
 		cmocka_unit_test(test_man_page_is_current),
 		cmocka_unit_test(test_table_is_sound),

@@ -1,0 +1,76 @@
+/* What the man page says of some keys behind their line of help. Nothing of the program itself reads it. */
+#include "job/docs.h"
+
+const struct job_note job_notes[] = {
+	{ "prompt", "Without it stdin is the task, see STDIN. A next word that begins with a dash is refused, so that "
+	            "the content of a variable cannot pass for an option: write --prompt=TEXT" },
+	{ "-", "Of -n and - the last counts; both win over the job's stdin" },
+	{ "stdin", "Without it the rules under STDIN hold" },
+	{ "model.fallback",
+	  "See CONTEXT WINDOW. Also when an overload is the last failure that would be retried. Each is gone on "
+	  "with at most once; none may stand there twice" },
+	{ "model.base_url", "A path of /v1 at its end may be left out. Plain http:// sends the key in clear" },
+	{ "model.max_retry_wait", "A longer wait ends the run at once, with exit 75" },
+	{ "model.api_key_env", "If another name is given, that variable must be set" },
+	{ "model.api_key_file", "It comes behind QUERN_API_KEY and before the variable" },
+	{ "model.headers", "Headers that frame the request are refused too" },
+	{ "model.extra",
+	  "A field that quern makes itself (model, messages, stream, system, tools, max_tokens) is an error" },
+	{ "context.window",
+	  "If it is not known, the conversation is made smaller when the API refuses it, by what that says of "
+	  "the window" },
+	{ "context.microcompact_at", "Of this and the other marks see CONTEXT WINDOW" },
+	{ "context.summary_model",
+	  "Without it such lines are made of the names of the calls. Its requests count in the limits, and none "
+	  "begins in the last tenth of one; they are not waited for, and after three in a row that came to "
+	  "nothing no more are made" },
+	{ "workspace.dir", "The model sees its real path" },
+	{ "env", "They win over what is inherited" },
+	{ "limits.max_turns",
+	  "The answers that were taken into the conversation count; those that were withdrawn and repeated "
+	  "do not" },
+	{ "limits.token_budget",
+	  "Input, output, cache reads and cache writes count, those of failed attempts too as far as they "
+	  "are known" },
+	{ "limits.max_cost_usd", "Counted by list prices; an error for a model whose price is not known" },
+	{ "limits.wall_time", "It runs from the start of the program, so waiting for stdin counts" },
+	{ "limits.max_requests", "When it is reached the run ends with budget_exhausted" },
+	{ "limits.max_tool_calls",
+	  "A call beyond it gets an error result; the run goes on to an answer without tools, or ends with "
+	  "budget_exhausted" },
+	{ "limits.run_dir_bytes", "What does not fit is cut and said to be cut" },
+	{ "tools.builtin", "An empty list offers none. A tool that is named here and could not run is an error" },
+	{ "tools.executor", "Results and their order are the same" },
+	{ "tools.max_spill",
+	  "The end of a larger output is lost, its first and last part are still shown to the model" },
+	{ "tools.external", "See EXTERNAL TOOLS" },
+	{ "permissions.allow",
+	  "See PERMISSIONS for the rules; several are separated by commas or spaces outside parentheses" },
+	{ "permissions.deny", "It holds in every mode" },
+	{ "permissions.mode", "See PERMISSIONS" },
+	{ "permissions.on_denied",
+	  "With fail the run ends with exit status 32 after the results of that answer; no tool is withheld" },
+	{ "sandbox.mode", "See SANDBOX" },
+	{ "sandbox.network", "Local sockets stay closed: services behind them would act outside the sandbox" },
+	{ "sandbox.write", "Each must exist. Read, Edit and Write do not reach them, programs do" },
+	{ "sandbox.read_deny", "They need not exist yet" },
+	{ "sandbox.max_processes",
+	  "Over it the call that has most of them is ended with all that it started, and its result says so" },
+	{ "output.format", "See OUTPUT" },
+	{ "output.partial", "They come as stream_event lines, with the output format stream-json only" },
+	{ "events", "It gets every line whatever goes to stdout, and is made for its owner only if it is missing. It "
+	            "must not be the file that stdout goes to, nor the tape that is replayed" },
+	{ "replay",
+	  "A tape is written by hand, or is what a run wrote to stdout or --events; see quern-tape(5). It needs "
+	  "no key and no network" },
+	{ "run_dir", "See FILES" },
+	{ "--set", "Members of maps are set one by one, as in --set env.LANG=C" },
+	{ "--check", "It needs no key, does not read stdin and writes no result. What is printed is itself a job file, "
+	             "in which values that may be secret are left out" },
+	{ "tools.external.command",
+	  "No shell reads them. A name without a slash is looked up in PATH, a relative path in the workspace" },
+	{ "tools.external.input_schema",
+	  "Its type is object. A call that does not fit is answered with what is wrong, and nothing runs" },
+};
+
+const size_t job_note_count = sizeof job_notes / sizeof *job_notes;
