@@ -84,16 +84,17 @@ enum test {
 	SHIELDED /* the argument names a process that is not to be signalled, its group, or everybody */
 };
 
+/* Small: there are many. */
 struct deny {
-	int nr;
-	unsigned who;
-	int error; /* errno; ENOSYS where programs know how to do without */
-	enum test test;
-	unsigned arg;
-	uint32_t value, mask;
+	int16_t nr;
+	uint8_t who;
+	uint8_t error; /* errno; ENOSYS where programs know how to do without */
+	uint8_t test;  /* enum test */
+	uint8_t arg;
+	bool if_first; /* only if argument 1 is `value` */
+	uint32_t value;
+	uint32_t mask;
 	const uint32_t *list; /* of OTHER, behind its own length */
-	bool if_first;        /* only if argument 1 is `first` */
-	uint32_t first;
 };
 
 static const uint32_t internet[] = { 3, AF_INET, AF_INET6, AF_NETLINK }; /* the last one to ask for addresses */
@@ -172,11 +173,11 @@ static const struct deny policy[] = {
 	SHIELD(move_pages),
 
 	/* nor by way of a descriptor's owner */
-	REFUSE_IF(fcntl, TOOL, EPERM, .test = SHIELDED, .arg = 2, .if_first = true, .first = F_SETOWN),
+	REFUSE_IF(fcntl, TOOL, EPERM, .test = SHIELDED, .arg = 2, .if_first = true, .value = F_SETOWN),
 	REFUSE_IF(fcntl, TOOL, EPERM, .test = EQUAL, .arg = 1, .value = F_SETOWN_EX), /* whom lies in memory */
 	REFUSE_IF(fcntl, TOOL, EPERM, .test = EQUAL, .arg = 1, .value = F_SETSIG),
 #ifdef SYS_fcntl64
-	REFUSE_IF(fcntl64, TOOL, EPERM, .test = SHIELDED, .arg = 2, .if_first = true, .first = F_SETOWN),
+	REFUSE_IF(fcntl64, TOOL, EPERM, .test = SHIELDED, .arg = 2, .if_first = true, .value = F_SETOWN),
 	REFUSE_IF(fcntl64, TOOL, EPERM, .test = EQUAL, .arg = 1, .value = F_SETOWN_EX),
 	REFUSE_IF(fcntl64, TOOL, EPERM, .test = EQUAL, .arg = 1, .value = F_SETSIG),
 #endif
@@ -362,7 +363,7 @@ static void emit_rows(struct builder *b, size_t first, size_t end)
 		const struct deny *d = b->rows[i];
 		if (d->if_first) {
 			load(b, ARG_AT(1));
-			emit(b, BPF_JMP | BPF_JEQ | BPF_K, d->first, 0, test_size(b, d) + 1);
+			emit(b, BPF_JMP | BPF_JEQ | BPF_K, d->value, 0, test_size(b, d) + 1);
 		}
 		emit_test(b, d);
 		give(b, SECCOMP_RET_ERRNO | (uint32_t)d->error);

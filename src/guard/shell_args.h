@@ -5,6 +5,9 @@
 #ifndef QUERN_GUARD_SHELL_ARGS_H
 #define QUERN_GUARD_SHELL_ARGS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "guard/shell.h"
 
 enum shell_operands {
@@ -18,9 +21,9 @@ enum shell_operands {
 struct shell_fact {
 	const char *name;
 	bool edits; /* writes files and nothing else; else it only reads */
-	enum shell_operands operands;
+	enum shell_operands operands : 8;
 	bool strict; /* it has options that write, or run something: every word must be known not to be one */
-	int most;    /* operands; 0: any number */
+	int8_t most; /* operands; 0: any number */
 	/* The options that are harmless: as getopt has them, with @ in place of : where the value is a file to read,
 	 * and ? where a value may be attached. NULL: it has only harmless ones, and none names a file. */
 	const char *shorts;
