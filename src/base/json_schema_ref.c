@@ -44,7 +44,7 @@ static int step_to(const struct json *doc, int tok, const char *name)
 		return json_get(doc, tok, name);
 	if (json_type(doc, tok) != JSON_ARRAY || !*name || strspn(name, "0123456789") != strlen(name))
 		return -1;
-	long i = strtol(name, NULL, 10);
+	long long i = strtoll(name, NULL, 10);
 	int at = json_first(doc, tok);
 	while (at >= 0 && i-- > 0)
 		at = json_next(doc, tok, at);
@@ -58,7 +58,7 @@ static int find_target(const struct json *doc, char *ref)
 	char *step = ref + 1;
 
 	while (tok >= 0 && *step == '/') {
-		char *end = strchrnul(step + 1, '/');
+		char *end = step + 1 + strcspn(step + 1, "/");
 		char kept = *end;
 		*end = '\0';
 		decode_step(step + 1);

@@ -1,6 +1,5 @@
 /* YAML to JSON: plain scalars typed by the YAML 1.2 core schema, numbers carried over digit by digit. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,10 +114,10 @@ static int write_prefixed(const char *s, struct json_out *o, struct error *e)
 	if (!s[2] || s[2 + strspn(s + 2, hex ? "0123456789abcdefABCDEF" : "01234567")])
 		return 0;
 	errno = 0;
-	uintmax_t v = strtoumax(s + 2, NULL, hex ? 16 : 8);
+	unsigned long long v = strtoull(s + 2, NULL, hex ? 16 : 8);
 	if (errno)
 		return error_set(e, ERR_INPUT, "the number %.40s is too large", s);
-	int n = snprintf(text, sizeof text, "%ju", v);
+	int n = snprintf(text, sizeof text, "%llu", v);
 	jo_raw(o, text, (size_t)n);
 	return 1;
 }

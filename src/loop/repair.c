@@ -93,7 +93,7 @@ static const char *number_behind(const char *text, const char *word, size_t *n)
 	if (!p)
 		return NULL;
 	p += strlen(word);
-	*n = strtoul(p, &end, 10);
+	*n = strtoull(p, &end, 10);
 	return end > p ? end : NULL;
 }
 

@@ -10,7 +10,7 @@
 int private_dir(const char *path)
 {
 	mode_t old = umask(0);
-	int rc = mkdir(path, 0700), saved = errno;
+	int rc = mkdirat(AT_FDCWD, path, 0700), saved = errno;
 
 	umask(old);
 	errno = saved;

@@ -305,7 +305,7 @@ void run_place_remove_above(const struct run_place *p)
 		if (n > 0)
 			n--; /* the slash */
 		dir[n] = '\0';
-		if (n <= p->above || rmdir(dir))
+		if (n <= p->above || unlinkat(AT_FDCWD, dir, AT_REMOVEDIR))
 			break;
 	}
 	free(dir);

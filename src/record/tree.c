@@ -86,5 +86,5 @@ int tree_remove(const char *path)
 	while (remove_pass(top, &serial))
 		;
 	closedir(top);
-	return rmdir(path);
+	return unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
 }

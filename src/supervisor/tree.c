@@ -86,7 +86,7 @@ static void collect(struct procs *all)
 	if (!d)
 		return;
 	while ((entry = readdir(d))) {
-		struct proc p = { .pid = (pid_t)strtol(entry->d_name, NULL, 10) };
+		struct proc p = { .pid = (pid_t)strtoll(entry->d_name, NULL, 10) };
 		if (p.pid > 0 && read_stat(dirfd(d), p.pid, &p) && add(all, p))
 			break;
 	}
@@ -158,7 +158,7 @@ static bool is_alive(const struct proc *p)
  * is in it. */
 static void kill_group(const struct proc *p, pid_t root)
 {
-	if (p->group > 1 && p->group != getpgid(root) && p->group != getpgrp())
+	if (p->group > 1 && p->group != getpgid(root) && p->group != getpgid(0))
 		kill(-p->group, SIGKILL);
 }
 

@@ -240,7 +240,7 @@ static int collect_lines(const struct call *c, const struct child_result *res, b
 			last = en;
 		}
 		if (counting)
-			n->matches += (int64_t)strtoul(en.text, NULL, 10);
+			n->matches += (int64_t)strtoull(en.text, NULL, 10);
 		if (!in_window(n))
 			continue;
 		if (en.path_n > 0) {
