@@ -129,6 +129,9 @@ struct usage {
 void usage_add(struct usage *sum, const struct usage *u);
 int64_t usage_total(const struct usage *u); /* input + cache creation + cache read + output, saturating */
 
+/* Sizes of prompts are taken for no larger than that, whatever a server says: a few of them can be added up. */
+#define TOKENS_MOST ((int64_t)1 << 60)
+
 /* The token estimate: anchored in the last answer's usage, bytes/ratio for what was added since. */
 struct estimate {
 	int64_t anchor_tokens; /* -1 = no anchor yet */
@@ -137,7 +140,8 @@ struct estimate {
 };
 /* Called when the answer is in the history. A usage that does not tell the input leaves the anchor as it was. */
 void estimate_anchor(struct estimate *est, const struct usage *u, const struct history *h);
-/* fixed_bytes (system, tools) count only while there is no anchor: an anchor holds them already. */
+/* fixed_bytes (system, tools) count only while there is no anchor: an anchor holds them already. At most TOKENS_MOST.
+ */
 int64_t estimate_tokens(const struct estimate *est, const struct history *h, size_t fixed_bytes);
 
 #endif

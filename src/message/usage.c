@@ -45,7 +45,7 @@ void estimate_anchor(struct estimate *est, const struct usage *u, const struct h
 	/* some servers tell the output alone, or send zeros */
 	if (u->input < 0 || total == 0)
 		return;
-	est->anchor_tokens = total;
+	est->anchor_tokens = total < TOKENS_MOST ? total : TOKENS_MOST;
 	est->anchor_bytes = h->weight;
 }
 
@@ -56,12 +56,18 @@ static int64_t to_tokens(size_t bytes, int ratio)
 	return (int64_t)(bytes / per + (bytes % per ? 1 : 0));
 }
 
+static int64_t bounded_sum(int64_t a, int64_t b)
+{
+	return plus(a, b) < TOKENS_MOST ? a + b : TOKENS_MOST;
+}
+
 int64_t estimate_tokens(const struct estimate *est, const struct history *h, size_t fixed_bytes)
 {
 	if (est->anchor_tokens < 0)
-		return plus(to_tokens(h->weight, est->bytes_per_token), to_tokens(fixed_bytes, est->bytes_per_token));
+		return bounded_sum(to_tokens(h->weight, est->bytes_per_token),
+		                   to_tokens(fixed_bytes, est->bytes_per_token));
 	if (h->weight >= est->anchor_bytes)
-		return plus(est->anchor_tokens, to_tokens(h->weight - est->anchor_bytes, est->bytes_per_token));
+		return bounded_sum(est->anchor_tokens, to_tokens(h->weight - est->anchor_bytes, est->bytes_per_token));
 	/* an edit took something away since */
 	int64_t freed = to_tokens(est->anchor_bytes - h->weight, est->bytes_per_token);
 	return est->anchor_tokens > freed ? est->anchor_tokens - freed : 0;

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "message/message.h"
 #include "model/retry.h"
 
 #define TEXT_MAX 4096
@@ -115,7 +116,7 @@ static int64_t read_number(const char **p)
 			continue;
 		if (!isdigit((unsigned char)**p))
 			return v;
-		v = v > (INT64_MAX - 9) / 10 ? INT64_MAX : v * 10 + (**p - '0');
+		v = v > TOKENS_MOST / 10 - 1 ? TOKENS_MOST : v * 10 + (**p - '0');
 	}
 }
 

@@ -57,7 +57,7 @@ static const struct {
 	  FAULT_PROMPT_TOO_LONG, 9001, 8192 },
 	{ "Your input exceeds the context window of this model", FAULT_PROMPT_TOO_LONG, -1, -1 },
 	{ "prompt too long; exceeded max context length by 12 tokens", FAULT_PROMPT_TOO_LONG, -1, -1 },
-	{ "prompt is too long: 99999999999999999999999 tokens > 200000 maximum", FAULT_PROMPT_TOO_LONG, INT64_MAX,
+	{ "prompt is too long: 99999999999999999999999 tokens > 200000 maximum", FAULT_PROMPT_TOO_LONG, TOKENS_MOST,
 	  200000 },
 
 	{ "messages.7.content.2.image.source.base64.data: image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes",
