@@ -26,7 +26,7 @@ static bool wait_until(struct loop *l, int64_t until)
 	struct loop_event ev;
 
 	while (l->deps->now(l->deps->ctx) < until)
-		if (!loop_wait(l, until, &ev))
+		if (l->broken || !loop_wait(l, until, &ev))
 			return false;
 	return true;
 }

@@ -29,6 +29,10 @@ static unsigned draw_size(struct sim *s)
 	int64_t bytes = window < 30000 ? window * 4 : 120000;
 	static const int64_t parts[] = { 1000, 200, 50, 20, 10, 5, 2, 1 };
 
+	if (s->moods.fills)
+		return (unsigned)(bytes / parts[5 + sim_draw(s, 3)]);
+	if (s->moods.absurd_from) /* each is smaller than the one before: a compaction drops few */
+		return (unsigned)(bytes >> (s->requests < 10 ? s->requests + 1 : 11));
 	return (unsigned)(bytes / parts[sim_draw(s, s->moods.sizes ? s->moods.sizes : 4)]);
 }
 
@@ -38,7 +42,7 @@ static void put_usage(struct writer *w)
 	long long in = (long long)sim_count_tokens(s, w->req);
 	uint64_t out = sim_draw(s, 300);
 
-	switch (s->window ? sim_draw(s, 16) : 12) {
+	switch (s->moods.absurd_from && s->requests >= s->moods.absurd_from ? 15 : s->window ? sim_draw(s, 16) : 12) {
 	case 12:
 		put(w, "usage %d %d", (int)sim_draw(s, 300), (int)sim_draw(s, 50));
 		break;
@@ -140,6 +144,8 @@ static void answer_cut(struct writer *w)
 	w->partial = true;
 	put_usage(w);
 	put_blocks(w, 4, sim_draw(w->s, 2));
+	if (w->s->moods.fills)
+		put(w, "big %u", draw_size(w->s));
 	put(w, "stop max_tokens");
 }
 
@@ -226,7 +232,8 @@ static void answer_broken_behind_work(struct writer *w)
 	struct sim *s = w->s;
 
 	put_usage(w);
-	put(w, "use UnsafeA w%u {\"ms\":%u}", (unsigned)sim_draw(s, 1000), (unsigned)sim_draw(s, 3000));
+	put(w, "use UnsafeA w%u {\"ms\":%u,\"size\":%u}", (unsigned)sim_draw(s, 1000), (unsigned)sim_draw(s, 3000),
+	    s->moods.large ? draw_size(s) : 2);
 	put(w, "after %u", (unsigned)sim_draw(s, 500));
 	put(w, "text behind");
 	put(w, "after %u", (unsigned)sim_draw(s, 500));
@@ -250,6 +257,7 @@ static const struct sort main_sorts[] = {
 	{ "transient", true, fault_transient },
 	{ "fatal", true, fault_fatal },
 	{ "repair", true, fault_repair },
+	{ "room", true, fault_room },
 	{ "image", true, fault_image },
 	{ "too long", true, fault_too_long },
 	{ "mismatch", true, fault_mismatch },
@@ -355,6 +363,35 @@ static void theme_full(struct sim *s)
 	*mood_of(s, fault_repair) += 5 * (unsigned)sim_draw(s, 2);
 }
 
+/* It fills up in every turn, and one more thing happens now and then. */
+static void theme_refill(struct sim *s)
+{
+	static const struct {
+		void (*write)(struct writer *w);
+		unsigned weight;
+	} troubles[] = {
+		{ answer_empty, 30 }, { fault_overload, 12 }, { answer_cut, 60 }, { answer_broken_behind_work, 60 }
+	};
+	size_t which = sim_draw(s, LENGTH(troubles) - s->calm);
+
+	if (sim_draw(s, 8))
+		sim_small_window(s);
+	memset(s->moods.main, 0, sizeof s->moods.main);
+	only_good_summaries(s);
+	s->moods.large = true;
+	s->moods.fills = troubles[which].write != answer_empty;
+	if (!s->moods.fills) { /* only while several rounds are left can it be full behind an empty answer */
+		s->moods.absurd_from = 4 + (int)sim_draw(s, 6);
+		s->cfg.context.blocking.kind = MARK_OFF;
+	}
+	*mood_of(s, answer_tools) = 60;
+	*mood_of(s, troubles[which].write) = troubles[which].weight;
+	if (troubles[which].write == answer_cut)
+		*mood_of(s, fault_room) = 6;
+	if (troubles[which].write == fault_overload)
+		s->cfg.retry.max_retries = 0;
+}
+
 /* It fills up, and every compaction fails. */
 static void theme_no_summary(struct sim *s)
 {
@@ -394,7 +431,7 @@ static void theme_overloaded(struct sim *s)
 
 static void (*const themes[])(struct sim *s) = {
 	no_theme,   no_theme,      no_theme,        no_theme,         theme_full,
-	theme_full, theme_refused, theme_malformed, theme_overloaded, theme_no_summary,
+	theme_full, theme_refused, theme_malformed, theme_overloaded, theme_no_summary, theme_refill,
 };
 
 void sim_draw_moods(struct sim *s)

@@ -5,6 +5,7 @@
 #include "world.h"
 
 void sim_draw_moods(struct sim *s);
+void sim_small_window(struct sim *s); /* random.c */
 
 /* A line of the script language as it grows. */
 struct writer {
@@ -27,6 +28,7 @@ void fault_overload(struct writer *w);
 void fault_transient(struct writer *w);
 void fault_fatal(struct writer *w);
 void fault_repair(struct writer *w);
+void fault_room(struct writer *w);
 void fault_image(struct writer *w);
 void fault_too_long(struct writer *w);
 void fault_mismatch(struct writer *w);

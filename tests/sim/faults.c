@@ -68,15 +68,24 @@ void fault_repair(struct writer *w)
 		put(w, "http 400 invalid_request_error %s", said[which]);
 		return;
 	}
-	long long cap = (long long)w->req->max_tokens, less = cap - 1 - (long long)sim_draw(s, (uint64_t)cap);
 	if (which == LENGTH(said)) {
+		long long cap = (long long)w->req->max_tokens;
+		long long less = cap - 1 - (long long)sim_draw(s, (uint64_t)cap);
 		put(w,
 		    "http 400 invalid_request_error max_tokens: %lld > %lld, which is the maximum allowed number of "
 		    "output tokens for sim",
 		    cap, less);
 		return;
 	}
-	long long in = (long long)sim_count_tokens(s, w->req);
+	fault_room(w);
+}
+
+/* Prompt and answer together do not fit. */
+void fault_room(struct writer *w)
+{
+	long long cap = (long long)w->req->max_tokens, in = (long long)sim_count_tokens(w->s, w->req);
+	long long less = cap - 1 - (long long)sim_draw(w->s, (uint64_t)cap);
+
 	put(w,
 	    "http 400 invalid_request_error input length and `max_tokens` exceed context limit: %lld + %lld > %lld, "
 	    "decrease input length or `max_tokens` and try again",

@@ -23,6 +23,12 @@ static const struct loop_model fallbacks[] = {
 	{ "sim-d", &rows[4] },
 };
 
+static const struct loop_model smaller[] = {
+	{ "sim-c", &rows[6] },
+	{ "sim-d", &rows[4] },
+	{ "sim-e", &rows[3] },
+};
+
 static int64_t one_of(struct sim *s, const int64_t *v, size_t n)
 {
 	return v[sim_draw(s, n)];
@@ -139,7 +145,7 @@ static void draw_models(struct sim *s)
 	c->system = sim_one_in(s, 2) ? "You are a simulation." : NULL;
 	c->tools_json = "[{\"name\":\"SafeA\"}]";
 	c->nfallbacks = (size_t)sim_draw(s, 1 + LENGTH(fallbacks));
-	c->fallbacks = fallbacks;
+	c->fallbacks = sim_draw(s, 2) ? smaller : fallbacks;
 	if (sim_one_in(s, 4))
 		c->compact_model = "claude-haiku-4-5";
 	if (sim_one_in(s, 3) && !s->calm) /* whether one is still out when a round ends is the clock's */
@@ -152,6 +158,23 @@ static void draw_models(struct sim *s)
 	s->window = ONE_OF(s, 0, told, told, told, told, told / 2, 700);
 	s->bytes_per_token = (int)ONE_OF(s, 4, 4, 3, 5, 2);
 	s->fixed_tokens = sim_one_in(s, 3) ? (int64_t)sim_draw(s, 400) : 20;
+}
+
+/* A small window, nothing but summaries that keep it, and a server that takes more. */
+void sim_small_window(struct sim *s)
+{
+	static const struct context_spec spec = { .microcompact = { MARK_OFF, 0 },
+		                                  .collapse = { MARK_OFF, 0 },
+		                                  .snip = { MARK_OFF, 0 },
+		                                  .microcompact_keep = 5 };
+	struct loop_config *c = &s->cfg;
+
+	c->row = &rows[3 + sim_draw(s, 4)];
+	c->context = spec;
+	c->max_output_tokens = 0;
+	c->max_turns += 6;
+	c->token_budget = 0;
+	s->window = 10 * c->row->window;
 }
 
 void sim_draw_world(struct sim *s)

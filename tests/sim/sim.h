@@ -98,6 +98,8 @@ struct sim {
 		unsigned main[SIM_MOODS], compact[SIM_MOODS], summary[SIM_MOODS], count[SIM_MOODS], sizes;
 		bool large;            /* results are */
 		const unsigned *hooks; /* see hooks.c; NULL = there are none */
+		int absurd_from;       /* from this request on the usage that it tells is; 0 = it is drawn */
+		bool fills;            /* results are so large that the window fills up in a turn or two */
 	} moods;
 	char *current[4]; /* texts of the event handed out last */
 	struct tool_result current_result;
