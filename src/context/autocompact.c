@@ -67,6 +67,8 @@ int context_compact_request(const struct context *c, const struct history *h, co
 {
 	int rc = shown(c, h, how, out);
 
+	if (!rc && history_drop_server_calls(out) < 0)
+		rc = -1;
 	if (!rc) {
 		struct block *b = instruction_block(c);
 		rc = b ? history_add_user_block(out, b) : -1;
@@ -119,6 +121,9 @@ static bool first_has_more(const struct context *c, const struct history *h)
 
 bool context_can_compact(const struct context *c, const struct history *h)
 {
+	/* behind an answer that also waits for a tool of the server's no request may stand: in the next turn */
+	if (h->n > 2 && h->n % 2 && message_awaits_server(h->v[h->n - 2]))
+		return false;
 	return rounds_in(h) > 1 || first_has_more(c, h);
 }
 
@@ -268,6 +273,8 @@ static int kept_draft(const struct context *c, const struct history *h, size_t d
 	bool strip = c->model.thinking_bound;
 	size_t last = h->n - 1 - (h->n % 2 ? 0 : 1); /* the user's last message */
 
+	if (last && message_awaits_server(h->v[last - 1]))
+		last = 0; /* nothing but results may stand there */
 	if (first && last < round_begin(drop) && add_files(first, files)) {
 		message_unref(first);
 		return -1;

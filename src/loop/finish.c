@@ -73,11 +73,17 @@ void loop_say(struct loop *l, const char *text)
 {
 	struct event ev = { .kind = EVENT_USER };
 	struct block *b = block_new_text(text, strlen(text));
+	int dropped = history_drop_server_calls(l->state.messages);
 
-	if (!b) {
+	if (!b || dropped < 0) {
+		block_unref(b);
 		l->nomem = true;
 		return;
 	}
+	if (dropped)
+		loop_notice(l, "server_call_dropped",
+		            "a tool of the server's own has not answered; its call is taken out, as the turn does not "
+		            "wait for it");
 	ev.u.user = (struct event_user){ .block = b, .synthetic = true };
 	loop_emit(l, &ev);
 	if (history_add_user_block(l->state.messages, b))

@@ -243,18 +243,12 @@ static void drop_block(struct reply *a, size_t i)
 	a->whole -= i < a->whole;
 }
 
-/* A server's own tool that has not answered: the API takes such a block back only while the turn is paused. */
-static bool awaits_server(const struct block *b)
-{
-	return b->kind == BLOCK_OTHER && strstr(b->json, "\"server_tool_use\"") != NULL;
-}
-
 void reply_drop_incomplete(struct loop *l)
 {
 	struct reply *a = &l->reply;
 	struct message *m = a->message;
 
-	while (m->n && awaits_server(m->blocks[m->n - 1]))
+	while (m->n && block_is_server_call(m->blocks[m->n - 1])) /* it has not answered, and will not */
 		drop_block(a, m->n - 1);
 	if (m->n > a->whole && m->blocks[m->n - 1]->kind == BLOCK_TOOL_USE)
 		drop_block(a, m->n - 1);

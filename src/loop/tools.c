@@ -129,7 +129,8 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 		loop_add_error(l, "%d answers in a row held nothing but unusable tool calls", MAX_MALFORMED);
 		return verdict_term(TERM_MALFORMED_TOOL_USE);
 	}
-	warn_of_budget(l);
+	if (!message_awaits_server(l->state.messages->v[l->state.messages->n - 2]))
+		warn_of_budget(l); /* else nothing but results may stand there: in the next turn */
 	if (how == CONT_NEXT_TURN) {
 		next.max_output_recovery_count = 0;
 		next.nudged = false;

@@ -1,6 +1,9 @@
 #include "message/message.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
 
 struct message *message_new(enum role role)
 {
@@ -68,4 +71,69 @@ bool message_has_tool_use(const struct message *m)
 			return true;
 	}
 	return false;
+}
+
+bool block_is_server_call(const struct block *b)
+{
+	return b->kind == BLOCK_OTHER && strstr(b->json, "\"server_tool_use\"") != NULL;
+}
+
+/* Block i is a call of the server's: does a block behind it name its id? */
+static bool is_answered(const struct message *m, size_t i)
+{
+	const struct block *call = m->blocks[i];
+	struct json doc = JSON_INIT;
+	char *id = NULL;
+	bool found = false;
+
+	if (!json_parse(&doc, call->json, call->json_len, JSON_BORROW, NULL))
+		id = json_strdup(&doc, json_get(&doc, json_root(&doc), "id"), NULL);
+	for (size_t k = i + 1; id && k < m->n && !found; k++)
+		found = m->blocks[k]->kind == BLOCK_OTHER && strstr(m->blocks[k]->json, id);
+	free(id);
+	json_release(&doc);
+	return found;
+}
+
+static bool awaits_server(const struct message *m, size_t i)
+{
+	return block_is_server_call(m->blocks[i]) && !is_answered(m, i);
+}
+
+bool message_awaits_server(const struct message *m)
+{
+	size_t i = 0;
+
+	while (i < m->n && !awaits_server(m, i))
+		i++;
+	return i < m->n;
+}
+
+int history_drop_server_calls(struct history *h)
+{
+	size_t at = h->n - 1 - (h->n % 2); /* the last answer */
+
+	if (h->n < 2 || !message_awaits_server(h->v[at]))
+		return 0;
+	struct message *was = h->v[at], *m = message_new(was->role);
+	for (size_t i = 0; m && i < was->n; i++) {
+		if (!awaits_server(was, i) && message_add(m, block_ref(was->blocks[i]))) {
+			message_unref(m);
+			m = NULL;
+		}
+	}
+	if (!m)
+		return -1;
+	for (size_t i = 0; i < was->n; i++) {
+		bool goes = awaits_server(was, i);
+		h->bytes -= goes ? was->blocks[i]->json_len : 0;
+		h->weight -= goes ? was->blocks[i]->weight : 0;
+	}
+	h->v[at] = m;
+	if (!m->n) { /* only the last one can be: behind others stand the results of its calls */
+		h->n = at;
+		message_unref(m);
+	}
+	message_unref(was);
+	return 1;
 }

@@ -82,6 +82,11 @@ struct message *message_copy(const struct message *m);
 struct message *message_ref(struct message *m);
 void message_unref(struct message *m);
 bool message_has_tool_use(const struct message *m);
+/* A call of a tool of the server's own. */
+bool block_is_server_call(const struct block *b);
+/* Does it hold such a call without its result? Behind it the API takes nothing but tool_results, or what its server
+ * goes on with. */
+bool message_awaits_server(const struct message *m);
 
 struct history {
 	struct message **v;
@@ -102,6 +107,9 @@ struct history {
 int history_add(struct history *h, struct message *m);
 /* Adds one block to the last message if that is the user's, else as a new user message. Takes the reference. */
 int history_add_user_block(struct history *h, struct block *b);
+/* Takes the server's calls without a result out of the last answer, so that other things may follow it; one that was
+ * nothing else vanishes. 1: there were some, 0: none, -1: out of memory. */
+int history_drop_server_calls(struct history *h);
 /* Adds the messages [from, to) of h, which both then share. -1: out of memory. */
 int history_copy(struct history *out, const struct history *h, size_t from, size_t to);
 /* The edit: *draft, which holds nothing but calls of h, becomes the conversation, and what h was is in *draft for the

@@ -36,6 +36,17 @@ static unsigned draw_size(struct sim *s)
 	return (unsigned)(bytes / parts[sim_draw(s, s->moods.sizes ? s->moods.sizes : 4)]);
 }
 
+/* What a server that was waited for goes on with. */
+static void put_served(struct writer *w)
+{
+	const struct history *h = w->req->messages;
+	char ids[1][64];
+
+	if (w->req->kind == MODEL_MAIN && h->n % 2 == 0 && sim_open_server_calls(h, h->n - 1, ids, 1) &&
+	    sim_draw(w->s, 4))
+		put(w, "served");
+}
+
 static void put_usage(struct writer *w)
 {
 	struct sim *s = w->s;
@@ -58,6 +69,7 @@ static void put_usage(struct writer *w)
 	default:
 		put(w, "usage %lld %lld", in, (long long)out);
 	}
+	put_served(w);
 }
 
 static void put_pause(struct writer *w)
@@ -137,6 +149,10 @@ static void answer_tools(struct writer *w)
 	put_blocks(w, 3, true);
 	put_call(w);
 	put_blocks(w, 3, true);
+	if (w->s->moods.fills && sim_draw(w->s, 2))
+		put(w, "big %u", draw_size(w->s) / 2);
+	if (sim_one_in(w->s, 40))
+		put(w, "server srv%04u", (unsigned)sim_draw(w->s, 1000));
 }
 
 static void answer_cut(struct writer *w)
@@ -162,7 +178,7 @@ static void answer_pause(struct writer *w)
 	put_usage(w);
 	put_blocks(w, 3, false);
 	if (sim_draw(w->s, 2))
-		put(w, "server srv%u", (unsigned)sim_draw(w->s, 1000));
+		put(w, "server srv%04u", (unsigned)sim_draw(w->s, 1000));
 	put(w, "stop pause_turn");
 }
 
@@ -363,33 +379,50 @@ static void theme_full(struct sim *s)
 	*mood_of(s, fault_repair) += 5 * (unsigned)sim_draw(s, 2);
 }
 
-/* It fills up in every turn, and one more thing happens now and then. */
+/* ---- it fills up in every turn, and one more thing happens now and then ---- */
+
+/* Each result is smaller than the one before, so that compactions leave several rounds; then the usage says that the
+ * window is full. */
+static void refill_empty(struct sim *s)
+{
+	s->moods.fills = false;
+	s->moods.absurd_from = 4 + (int)sim_draw(s, 6);
+	s->cfg.context.blocking.kind = MARK_OFF;
+	*mood_of(s, answer_empty) = 30;
+}
+
+/* The next model has a smaller window. */
+static void refill_overload(struct sim *s)
+{
+	s->cfg.retry.max_retries = 0;
+	sim_smaller_fallback(s);
+	*mood_of(s, fault_overload) = 12;
+}
+
+/* What the prompt leaves of the window is less than the answer may have, until there is a summary. */
+static void refill_cut(struct sim *s)
+{
+	*mood_of(s, answer_cut) = 60;
+	*mood_of(s, fault_room) = 12;
+}
+
+static void refill_broken(struct sim *s)
+{
+	*mood_of(s, answer_broken_behind_work) = 60;
+}
+
 static void theme_refill(struct sim *s)
 {
-	static const struct {
-		void (*write)(struct writer *w);
-		unsigned weight;
-	} troubles[] = {
-		{ answer_empty, 30 }, { fault_overload, 12 }, { answer_cut, 60 }, { answer_broken_behind_work, 60 }
-	};
+	static void (*const troubles[])(struct sim * s) = { refill_empty, refill_overload, refill_cut, refill_broken };
+	static const size_t rows[] = { 3, 1, 3, 0 }; /* of sim_small_window */
 	size_t which = sim_draw(s, LENGTH(troubles) - s->calm);
 
-	if (sim_draw(s, 8))
-		sim_small_window(s);
+	sim_small_window(s, sim_draw(s, 4) ? rows[which] : sim_draw(s, 4));
 	memset(s->moods.main, 0, sizeof s->moods.main);
 	only_good_summaries(s);
-	s->moods.large = true;
-	s->moods.fills = troubles[which].write != answer_empty;
-	if (!s->moods.fills) { /* only while several rounds are left can it be full behind an empty answer */
-		s->moods.absurd_from = 4 + (int)sim_draw(s, 6);
-		s->cfg.context.blocking.kind = MARK_OFF;
-	}
+	s->moods.large = s->moods.fills = true;
 	*mood_of(s, answer_tools) = 60;
-	*mood_of(s, troubles[which].write) = troubles[which].weight;
-	if (troubles[which].write == answer_cut)
-		*mood_of(s, fault_room) = 6;
-	if (troubles[which].write == fault_overload)
-		s->cfg.retry.max_retries = 0;
+	troubles[which](s);
 }
 
 /* It fills up, and every compaction fails. */
@@ -430,8 +463,8 @@ static void theme_overloaded(struct sim *s)
 }
 
 static void (*const themes[])(struct sim *s) = {
-	no_theme,   no_theme,      no_theme,        no_theme,         theme_full,
-	theme_full, theme_refused, theme_malformed, theme_overloaded, theme_no_summary, theme_refill,
+	no_theme,      no_theme,        no_theme,         no_theme,         theme_full,   theme_full,
+	theme_refused, theme_malformed, theme_overloaded, theme_no_summary, theme_refill,
 };
 
 void sim_draw_moods(struct sim *s)

@@ -5,7 +5,10 @@
 #include "world.h"
 
 void sim_draw_moods(struct sim *s);
-void sim_small_window(struct sim *s); /* random.c */
+
+/* ---- random.c ---- */
+void sim_small_window(struct sim *s, size_t row); /* row: 0 to 3 */
+void sim_smaller_fallback(struct sim *s);
 
 /* A line of the script language as it grows. */
 struct writer {

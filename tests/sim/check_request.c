@@ -189,7 +189,7 @@ void check_prefix(struct sim *s, const struct step *step)
 	const struct history *h = step->req->messages;
 	size_t at = 0;
 
-	if (step->req->kind != MODEL_MAIN || w->edited || !w->last_main.n)
+	if (step->req->kind != MODEL_MAIN || w->edited || w->server_dropped || !w->last_main.n)
 		return;
 	if (!same_text(step->req->system, w->system) || !same_text(step->req->tools_json, w->tools))
 		sim_problem(s, "the system text or the tools are not what they were");

@@ -38,6 +38,7 @@ static const struct check {
 	{ 0, "nothing beside hooks", AT_START, check_hook_over },
 	{ 0, "objections", AT_EVENT, check_objection },
 	{ 0, "hooks are heard", AT_RESULT, check_heard },
+	{ 11, "calls of the server", AT_REQUEST, check_server_calls },
 	{ 0, "one call at a time", AT_REQUEST, check_alone },
 	{ 0, "thinking", AT_REQUEST, check_thinking },
 	{ 0, "forgotten results", AT_REQUEST, check_forgotten },

@@ -11,6 +11,9 @@ check_fn check_pairing, check_roles, check_bound, check_prefix, check_gate, chec
         check_forgotten, check_tools_sent, check_withdrawn_lines, check_sums, check_overloads, check_shrinks,
         check_fits, check_results_fit, check_kept;
 
+/* ---- server_calls.c ---- */
+check_fn check_server_calls;
+
 /* ---- check_run.c: of events, calls, waits and the result ---- */
 check_fn check_results, check_all_answered, check_one_result, check_last_line, check_guards, check_breaker,
         check_withheld, check_shown_once, check_exclusive, check_once, check_told, check_side_effects, check_no_life,

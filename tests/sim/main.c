@@ -3,6 +3,7 @@
  * process, ends the run with its number. At the end: figures, and the pairs of reasons that did not occur.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,8 @@ static double seconds(void)
 
 static int work(struct board *b, uint64_t from, uint64_t n, unsigned me, unsigned all)
 {
+	mallopt(M_TRIM_THRESHOLD, 1 << 28); /* what one run gives back the next one takes */
+	mallopt(M_MMAP_THRESHOLD, 1 << 28);
 	for (uint64_t i = me; i < n && !b->broken; i += all) {
 		b->at[me] = from + i;
 		if (!seed_holds(from + i, &b->covers[me], stdout)) {

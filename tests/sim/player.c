@@ -80,6 +80,21 @@ static void part_server(struct player *p, char *rest)
 	add_block(p, block_from_json(json, strlen(json), &e));
 }
 
+/* And the results of all that the conversation ends with and that have none. */
+static void part_served(struct player *p, char *rest)
+{
+	char ids[8][64], json[256];
+	struct error e = ERROR_INIT;
+	size_t n = sim_open_server_calls(p->req->messages, p->req->messages->n - 1, ids, 8);
+
+	(void)rest;
+	for (size_t i = 0; i < n; i++) {
+		snprintf(json, sizeof json,
+		         "{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"%s\",\"content\":[]}", ids[i]);
+		add_block(p, block_from_json(json, strlen(json), &e));
+	}
+}
+
 static void part_text(struct player *p, char *rest)
 {
 	add_block(p, block_new_text(rest, strlen(rest)));
@@ -244,14 +259,15 @@ static const struct {
 	const char *name;
 	void (*fn)(struct player *p, char *rest);
 } parts[] = {
-	{ "text", part_text },       { "thinking", part_thinking }, { "unsigned", part_unsigned },
-	{ "use", part_use },         { "bad", part_bad },           { "stop", part_stop },
-	{ "usage", part_usage },     { "after", part_after },       { "cut", part_cut },
-	{ "hang", part_hang },       { "http", part_http },         { "stream", part_stream },
-	{ "refused", part_refused }, { "html", part_html },         { "retry-after", part_retry_after },
-	{ "burst", part_burst },     { "ping", part_ping },         { "open", part_open },
-	{ "server", part_server },   { "big", part_big },           { "redacted", part_redacted },
-	{ "count", part_count },     { "net", part_net },           { "mismatch", part_mismatch },
+	{ "text", part_text },         { "thinking", part_thinking }, { "unsigned", part_unsigned },
+	{ "use", part_use },           { "bad", part_bad },           { "stop", part_stop },
+	{ "usage", part_usage },       { "after", part_after },       { "cut", part_cut },
+	{ "hang", part_hang },         { "http", part_http },         { "stream", part_stream },
+	{ "refused", part_refused },   { "html", part_html },         { "retry-after", part_retry_after },
+	{ "burst", part_burst },       { "ping", part_ping },         { "open", part_open },
+	{ "server", part_server },     { "served", part_served },     { "big", part_big },
+	{ "redacted", part_redacted }, { "count", part_count },       { "net", part_net },
+	{ "mismatch", part_mismatch },
 };
 
 static void play_part(struct player *p, char *part)

@@ -161,7 +161,7 @@ static void draw_models(struct sim *s)
 }
 
 /* A small window, nothing but summaries that keep it, and a server that takes more. */
-void sim_small_window(struct sim *s)
+void sim_small_window(struct sim *s, size_t row)
 {
 	static const struct context_spec spec = { .microcompact = { MARK_OFF, 0 },
 		                                  .collapse = { MARK_OFF, 0 },
@@ -169,12 +169,18 @@ void sim_small_window(struct sim *s)
 		                                  .microcompact_keep = 5 };
 	struct loop_config *c = &s->cfg;
 
-	c->row = &rows[3 + sim_draw(s, 4)];
+	c->row = &rows[4 + row];
 	c->context = spec;
 	c->max_output_tokens = 0;
 	c->max_turns += 6;
 	c->token_budget = 0;
 	s->window = 10 * c->row->window;
+}
+
+void sim_smaller_fallback(struct sim *s)
+{
+	s->cfg.fallbacks = smaller + 1 + sim_draw(s, 2);
+	s->cfg.nfallbacks = 1;
 }
 
 void sim_draw_world(struct sim *s)

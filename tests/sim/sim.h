@@ -4,7 +4,7 @@
  *
  * An answer is a line of parts separated by " | ":
  *   text WORDS            thinking WORDS (signed)      unsigned WORDS (thinking without a signature)
- *   server ID (a call of the server's own)
+ *   server ID (a call of the server's own)                 served (the results of all that have none yet)
  *   use NAME ID [INPUT]   bad NAME ID RAW (input that is no JSON)
  *   stop REASON           usage IN OUT                 after MS (of silence, wherever it stands)
  *   cut (the stream breaks)                            hang (nothing more comes)

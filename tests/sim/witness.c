@@ -107,7 +107,7 @@ void witness_request(struct sim *s, const struct model_request *req)
 	keep_sent(s, req->messages);
 	w->system = req->system;
 	w->tools = req->tools_json;
-	w->edited = w->edited_before = w->switched = false;
+	w->edited = w->edited_before = w->switched = w->server_dropped = false;
 	w->forgotten_before = w->nforgotten;
 }
 
@@ -342,6 +342,7 @@ static void see_notice(struct witness *w, const struct event_notice *n)
 		w->images++;
 		w->edited = true;
 	}
+	w->server_dropped |= !strcmp(n->code, "server_call_dropped");
 	w->repairs += !strcmp(n->code, "request_repaired");
 	if (!strcmp(n->code, "compact_model")) /* another one is asked */
 		w->shrinks = 0;

@@ -50,6 +50,10 @@ int64_t sim_count_tokens(const struct sim *s, const struct model_request *req);
 /* What a server says to a request that does not fit its window. False: it fits. */
 bool sim_too_long(struct sim *s, const struct model_request *req, char *line, size_t max);
 
+/* ---- server_calls.c: tools that run at the server ---- */
+/* The ids of its calls in the message `at` that have no result there, at most max. */
+size_t sim_open_server_calls(const struct history *h, size_t at, char (*ids)[64], size_t max);
+
 /* ---- player.c ---- */
 void sim_play(struct sim *s, const struct model_request *req, const char *line);
 
@@ -149,7 +153,7 @@ struct witness {
 	/* the conversation as it was sent last */
 	struct sent_list last_main;
 	const char *system, *tools;
-	bool edited, switched;
+	bool edited, switched, server_dropped;
 	bool edited_before; /* not in the newest message alone, behind which there is no thinking */
 
 	/* calls */

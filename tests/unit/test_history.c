@@ -8,9 +8,21 @@
 #include "growth.h"
 #include "message/message.h"
 
+/* A call of a server's tool, or its result. */
+static struct block *of_server(bool call, char id)
+{
+	char json[128];
+	struct error e = ERROR_INIT;
+
+	snprintf(json, sizeof json, "{\"type\":\"%s\",\"%s\":\"srv_%c\"}",
+	         call ? "server_tool_use" : "web_search_tool_result", call ? "id" : "tool_use_id", id);
+	return block_from_json(json, strlen(json), &e);
+}
+
 /*
  * A history in short form: messages are separated by spaces and begin with u or a; then one letter
- * and one id a block: t = text, c = call, r = result. "ut acA urA" is a task, a call and its result.
+ * and one id a block: t = text, c = call, r = result, s = call of a server's tool, v = its result. "ut acA urA" is a
+ * task, a call and its result.
  */
 static struct message *message_of(const char *s, size_t n)
 {
@@ -21,6 +33,9 @@ static struct message *message_of(const char *s, size_t n)
 		struct block *b = NULL;
 		if (s[i] == 't') {
 			b = block_new_text("text", 4);
+		} else if (s[i] == 's' || s[i] == 'v') {
+			b = of_server(s[i] == 's', s[i + 1]);
+			i++;
 		} else {
 			char id[2] = { s[i + 1], '\0' };
 			b = s[i] == 'c' ? block_new_tool_use(id, "Read", "{}", 2)
@@ -233,13 +248,49 @@ static void test_exchange(void **state)
 	history_release(&h);
 }
 
+/* Each: before, after. */
+static void calls_of_the_server_are_dropped(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "ut", "ut" },
+		{ "ut at", "ut at" },
+		{ "ut atsA", "ut at" },
+		{ "ut asA", "ut" },
+		{ "ut asAvA", "ut asAvA" },
+		{ "ut asAsBvA", "ut asAvA" },
+		{ "ut acCsA urC", "ut acC urC" },
+		{ "ut acCsA urC at", "ut acCsA urC at" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct history h = added(cases[i][0]), want = added(cases[i][1]);
+		struct message *held = message_ref(h.v[h.n - 1]); /* another history's too */
+		size_t n = held->n;
+		assert_int_equal(history_drop_server_calls(&h), strcmp(cases[i][0], cases[i][1]) != 0);
+		assert_int_equal(held->n, n);
+		assert_int_equal(h.n, want.n);
+		for (size_t k = 0; k < h.n; k++) {
+			assert_int_equal(h.v[k]->n, want.v[k]->n);
+			for (size_t b = 0; b < h.v[k]->n; b++)
+				assert_string_equal(h.v[k]->blocks[b]->json, want.v[k]->blocks[b]->json);
+		}
+		assert_int_equal(h.weight, want.weight);
+		assert_int_equal(h.bytes, want.bytes);
+		assert_int_equal(history_drop_server_calls(&h), 0);
+		message_unref(held);
+		history_release(&h);
+		history_release(&want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_check),        cmocka_unit_test(test_user_messages_merge),
-		cmocka_unit_test(test_sharing),      cmocka_unit_test(test_empty_messages_are_refused),
-		cmocka_unit_test(test_has_tool_use), cmocka_unit_test(test_many_rounds_are_linear),
-		cmocka_unit_test(test_exchange),
+		cmocka_unit_test(calls_of_the_server_are_dropped), cmocka_unit_test(test_check),
+		cmocka_unit_test(test_user_messages_merge),        cmocka_unit_test(test_sharing),
+		cmocka_unit_test(test_empty_messages_are_refused), cmocka_unit_test(test_has_tool_use),
+		cmocka_unit_test(test_many_rounds_are_linear),     cmocka_unit_test(test_exchange),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

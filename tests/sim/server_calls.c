@@ -1,0 +1,43 @@
+/* Tools that run at the server: their results stand in the same answer, or the turn waits for them. */
+#include "checks.h"
+
+#include <stdio.h>
+
+static bool served(const struct message *m, size_t from, const char *id)
+{
+	char named[96];
+
+	snprintf(named, sizeof named, "\"tool_use_id\":\"%s\"", id);
+	for (size_t k = from; k < m->n; k++)
+		if (m->blocks[k]->kind == BLOCK_OTHER && strstr(m->blocks[k]->json, named))
+			return true;
+	return false;
+}
+
+size_t sim_open_server_calls(const struct history *h, size_t at, char (*ids)[64], size_t max)
+{
+	const struct message *m = h->v[at];
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n && n < max; i++)
+		if (m->blocks[i]->kind == BLOCK_OTHER &&
+		    sscanf(m->blocks[i]->json, "{\"type\":\"server_tool_use\",\"id\":\"%63[^\"]", ids[n]) == 1 &&
+		    !served(m, i + 1, ids[n]))
+			n++;
+	return n;
+}
+
+/* Behind an answer that waits for its server nothing but results of our own calls may stand. */
+void check_server_calls(struct sim *s, const struct step *step)
+{
+	const struct history *h = step->req->messages;
+	char ids[1][64];
+
+	for (size_t i = 1; i + 1 < h->n; i += 2)
+		for (size_t k = 0; k < h->v[i + 1]->n; k++)
+			if (h->v[i + 1]->blocks[k]->kind != BLOCK_TOOL_RESULT &&
+			    sim_open_server_calls(h, i, ids, 1) > 0) {
+				sim_problem(s, "message %zu waits for the server, and words follow it", i);
+				return;
+			}
+}
