@@ -130,10 +130,11 @@ int history_drop_server_calls(struct history *h)
 		h->weight -= goes ? was->blocks[i]->weight : 0;
 	}
 	h->v[at] = m;
-	if (!m->n) { /* only the last one can be: behind others stand the results of its calls */
-		h->n = at;
-		message_unref(m);
-	}
 	message_unref(was);
-	return 1;
+	if (m->n)
+		return 1;
+	/* only the last one can be empty: behind others stand the results of its calls */
+	h->n = at;
+	message_unref(m);
+	return history_drop_server_calls(h) < 0 ? -1 : 1;
 }

@@ -259,6 +259,7 @@ static void calls_of_the_server_are_dropped(void **state)
 		{ "ut asAvA", "ut asAvA" },
 		{ "ut asAsBvA", "ut asAvA" },
 		{ "ut acCsA urC", "ut acC urC" },
+		{ "ut acCsA urC asB", "ut acC urC" },
 		{ "ut acCsA urC at", "ut acCsA urC at" },
 	};
 
