@@ -307,31 +307,39 @@ static void compact_commit(struct context *c, struct history *h, struct history 
 	c->snipped = 0;
 }
 
+/* The conversation behind the summary, with these files. 1: it would be too heavy. */
+static int replace_by(struct context *c, struct history *h, size_t drop, struct block *told, struct message *files,
+                      size_t room, struct context_report *report)
+{
+	struct history draft = HISTORY_INIT;
+	int rc = kept_draft(c, h, drop, first_message(c, told), files, &draft);
+
+	if (!rc && (draft.weight >= h->weight || (files->n && draft.weight > room)))
+		rc = 1;
+	if (!rc) {
+		report->thinking_broken = breaks_thinking(c, h, drop, c->model.thinking_bound);
+		compact_commit(c, h, &draft, drop);
+		message_unref(c->files);
+		c->files = message_ref(files);
+	}
+	history_release(&draft);
+	return rc;
+}
+
 int context_compact_apply(struct context *c, struct history *h, const char *summary, size_t n, const struct buf *files,
                           size_t nfiles, size_t room, struct context_report *report)
 {
-	size_t drop = rounds_to_drop(c, h);
+	size_t drop = rounds_to_drop(c, h), left = nfiles + 1;
 	struct block *told = summary_block(summary, n);
 	int rc = !told || note_task(c, h) ? -1 : 1;
 
 	*report = (struct context_report){ .n = 0 };
 	/* with all files, or as many of the first as there is room for */
-	for (bool more = true; rc == 1 && more; nfiles--) {
-		struct history draft = HISTORY_INIT;
-		struct message *attached = file_blocks(files, nfiles);
-		more = nfiles > 0;
-		rc = attached ? kept_draft(c, h, drop, first_message(c, told), attached, &draft) : -1;
-		if (!rc && (draft.weight >= h->weight || (attached->n && draft.weight > room)))
-			rc = 1;
-		if (!rc) {
-			report->thinking_broken = breaks_thinking(c, h, drop, c->model.thinking_bound);
-			report->files = nfiles;
-			compact_commit(c, h, &draft, drop);
-			message_unref(c->files);
-			c->files = message_ref(attached);
-		}
+	while (rc == 1 && left-- > 0) {
+		struct message *attached = file_blocks(files, left);
+		report->files = left;
+		rc = attached ? replace_by(c, h, drop, told, attached, room, report) : -1;
 		message_unref(attached);
-		history_release(&draft);
 	}
 	block_unref(told);
 	return rc;

@@ -35,12 +35,24 @@ bool loop_compact_is_off(const struct loop *l)
 	return l->cfg->context.autocompact.kind == MARK_OFF || l->state.compact.failures >= MAX_FAILURES;
 }
 
-static void tell_status(struct loop *l, const char *status, const char *result, const char *why)
+static void tell_status(struct loop *l, struct event_status status)
 {
 	struct event ev = { .kind = EVENT_STATUS };
 
-	ev.u.status = (struct event_status){ .status = status, .compact_result = result, .compact_error = why };
+	ev.u.status = status;
 	loop_emit(l, &ev);
+}
+
+/* What a summary costs stands on the boundary's line; without one, here. */
+static void tell_failed(struct loop *l, const struct compaction *x, const char *why)
+{
+	const struct usage *u = &x->call.paid;
+	bool paid = usage_total(u) > 0;
+
+	tell_status(l, (struct event_status){ .compact_result = "failed",
+	                                      .compact_error = why,
+	                                      .model = paid ? x->call.model : NULL,
+	                                      .usage = u });
 }
 
 static void set_error(struct loop *l, const char *why)
@@ -294,13 +306,13 @@ static void succeeded(struct loop *l)
 	if (t->last_turn != turn)
 		t->in_a_row = t->last_turn + 1 == turn ? t->in_a_row + 1 : 1;
 	t->last_turn = turn;
-	tell_status(l, NULL, "success", NULL);
+	tell_status(l, (struct event_status){ .compact_result = "success" });
 }
 
-static void failed(struct loop *l, const char *why)
+static void failed(struct loop *l, const struct compaction *x, const char *why)
 {
 	set_error(l, why);
-	tell_status(l, NULL, "failed", why);
+	tell_failed(l, x, why);
 	if (++l->state.compact.failures == MAX_FAILURES)
 		loop_notice(l, "autocompact_off",
 		            "making the conversation shorter failed %d times in a row (%s); it is off for this run",
@@ -319,7 +331,7 @@ enum compact_outcome loop_compact(struct loop *l, bool reactive, enum terminal_r
 
 	l->reply = (struct reply){ .usage = USAGE_UNKNOWN };
 	choose_model(l, &x);
-	tell_status(l, "compacting", NULL, NULL);
+	tell_status(l, (struct event_status){ .status = "compacting" });
 	enum call_result r = ask(l, &x, stopped);
 	if (r == CALL_ACCEPTED)
 		why = apply(l, &x);
@@ -336,9 +348,9 @@ enum compact_outcome loop_compact(struct loop *l, bool reactive, enum terminal_r
 	if (outcome == COMPACT_DONE)
 		succeeded(l);
 	else if (outcome == COMPACT_FAILED)
-		failed(l, why);
+		failed(l, &x, why);
 	else
-		tell_status(l, NULL, "failed", l->falls_back ? "another model goes on" : "the run ends");
+		tell_failed(l, &x, l->falls_back ? "another model goes on" : "the run ends");
 	call_failure_release(&x.failure);
 	reply_release(&l->reply);
 	l->reply = kept;

@@ -278,6 +278,11 @@ static void write_status(struct line *l)
 		jo_kstr(&l->out, "compact_result", v->compact_result);
 	if (v->compact_error)
 		jo_kstr(&l->out, "compact_error", v->compact_error);
+	if (!v->model)
+		return;
+	jo_kstr(&l->out, "quern_model", v->model);
+	jo_key(&l->out, "quern_usage");
+	line_usage(&l->out, v->usage);
 }
 
 static void write_compact_boundary(struct line *l)

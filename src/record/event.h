@@ -120,6 +120,8 @@ struct event_context {
 struct event_status {
 	const char *status;                         /* "compacting" or NULL */
 	const char *compact_result, *compact_error; /* with status NULL: "success" or "failed" and why; or NULL */
+	const char *model;                          /* that was asked for a summary in vain, but paid; NULL = none */
+	const struct usage *usage;                  /* of all its requests */
 };
 struct event_compact {
 	bool reactive; /* the API refused the prompt; else the mark was met. The official trigger is "auto" for both */

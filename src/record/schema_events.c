@@ -112,10 +112,9 @@ const struct schema_field schema_context[] = {
 };
 
 const struct schema_field schema_status[] = {
-	{ "status", STR_NULL, false },
-	{ "compact_result", "{\"enum\":[\"success\",\"failed\"]}", true },
-	{ "compact_error", STR, true },
-	END,
+	{ "status", STR_NULL, false },         { "compact_result", "{\"enum\":[\"success\",\"failed\"]}", true },
+	{ "compact_error", STR, true },        { "quern_model", STR, true },
+	{ "quern_usage", REF("usage"), true }, END,
 };
 
 const struct schema_field schema_compact_boundary[] = {

@@ -276,6 +276,10 @@ models() { for f in "$T"/log/[0-9]*.json; do jq -r .model "$f"; done | uniq -c |
 	ledger_is 30
 	is "$(ev 'select(.subtype=="status" and .status==null).compact_result' | head -n 2 | tr '\n' ' ')" "failed success "
 	lacks "$(notices)" autocompact_off
+	# The lines tell all that was paid: answers, and summaries, also the one in vain.
+	is "$(ev 'select(.compact_result=="failed").quern_model')" tiny
+	is "$(jq -s -c '[(map(select(.type=="assistant")) | group_by(.message.id)[] | last.message.usage), (.[].quern_usage // empty)]
+		| [(map(.input_tokens) | add), (map(.output_tokens) | add)]' "$T/out")" "$(result '[.modelUsage.tiny | .inputTokens, .outputTokens] | tojson')"
 }
 
 @test "a window that is full again right after each compaction: rapid refill" {
