@@ -53,7 +53,7 @@ void failure_note(struct loop *l, struct call *c, const struct attempt *at, cons
 	free(f->text);
 	f->failure = at->end.failure;
 	f->fault = info->fault;
-	f->tokens = info->tokens < MOST_TOKENS ? info->tokens : MOST_TOKENS;
+	f->tokens = info->tokens;
 	f->limit = info->limit;
 	f->text = failure_text(&at->end, d, attempts);
 	f->category = retry_category(&at->end, at->timeout);

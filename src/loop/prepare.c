@@ -14,9 +14,7 @@
 
 int64_t loop_tokens(const struct loop *l)
 {
-	int64_t tokens = estimate_tokens(&l->estimate, l->state.messages, l->fixed_bytes);
-
-	return tokens < MOST_TOKENS ? tokens : MOST_TOKENS;
+	return estimate_tokens(&l->estimate, l->state.messages, l->fixed_bytes);
 }
 
 int64_t loop_thinking_budget(const struct loop *l)

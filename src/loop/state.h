@@ -185,8 +185,6 @@ void loop_use_model(struct loop *l, size_t index);
 void loop_set_marks(struct loop *l);
 /* The tokens that thinking may take; 0 = none, or as many as the model likes. */
 int64_t loop_thinking_budget(const struct loop *l);
-/* A server may tell any number: sums with this one do not overflow. */
-#define MOST_TOKENS (INT64_MAX / 4)
 /* What the next request of the main model is held to take. */
 int64_t loop_tokens(const struct loop *l);
 /* What a request may take that has to be made shorter than it is: below the blocking limit, with a margin; as much as

@@ -133,8 +133,9 @@ void check_roles(struct sim *s, const struct step *step)
  * come once a kind in a run, or once an image.
  *
  * Of main calls there is one for each turn, and one more for each Continue that begins no turn: in each turn at most 5
- * pauses, each of which, like the turn itself, may meet one drain before and one behind one reactive compaction; in all
- * one raise and one switch for each further model, and again one raise behind a switch.
+ * pauses, and as many behind a part that is kept when the window is full; each of them, like the turn itself, may meet
+ * one drain before and one behind one reactive compaction; in all one raise and one switch for each further model, and
+ * again one raise behind a switch.
  *
  * Before each main call at most one compaction of eight requests (of two models; three times it may be too long
  * itself), one more for a reactive one, and one count; behind each turn at most one summary.
@@ -144,7 +145,7 @@ static int64_t requests_bound(const struct sim *s)
 	const struct loop_config *c = &s->cfg;
 	int64_t attempts = c->retry.max_retries + 2;
 	int64_t switches = (int64_t)c->nfallbacks;
-	int64_t main_calls = c->max_turns * (1 + 5) * (1 + 3) + 2 * switches + 1;
+	int64_t main_calls = c->max_turns * (1 + 2 * 5) * (1 + 3) + 2 * switches + 1;
 	int64_t compactions = 2 * main_calls * 8;
 
 	return (main_calls + compactions + switches) * attempts + s->w->repairs + s->w->images + main_calls +

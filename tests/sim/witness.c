@@ -276,7 +276,7 @@ static void count_transition(struct witness *w, enum continue_reason to)
 		w->recoveries = w->reactives = w->nudges = 0;
 	if (to == CONT_STOP_HOOK_BLOCKING)
 		w->recoveries = 0;
-	if (new_turn)
+	if (new_turn || (to == CONT_REACTIVE_COMPACT && w->accepted)) /* a part that was kept lies between */
 		w->pauses = 0;
 	if (to != CONT_SALVAGED_STREAM && to != CONT_MODEL_FALLBACK && to != CONT_COLLAPSE_DRAIN &&
 	    (to != CONT_REACTIVE_COMPACT || w->accepted))
