@@ -47,8 +47,7 @@ static struct block *instruction_block(const struct context *c)
 static int shown(const struct context *c, const struct history *h, const struct compact_request *how,
                  struct history *out)
 {
-	size_t most = rounds_in(h) ? rounds_in(h) - 1 : 0;
-	struct cut cut = { .rounds = how->leave_out < most ? how->leave_out : most };
+	struct cut cut = { .rounds = whole_cut(h, how->leave_out) };
 	int rc = 0;
 
 	cut.strip = how->strip || (cut.rounds && c->model.thinking_bound);
@@ -93,7 +92,8 @@ size_t context_rounds_worth(const struct history *h, size_t already, int64_t tok
 	do
 		freed += round_weight(NULL, h, n++);
 	while (n < most && (double)freed < wanted);
-	return n;
+	n = whole_cut(h, n);
+	return n > already ? n : 0;
 }
 
 /* ---- what becomes of the answer ---- */
@@ -124,7 +124,7 @@ bool context_can_compact(const struct context *c, const struct history *h)
 	/* behind an answer that also waits for a tool of the server's no request may stand: in the next turn */
 	if (h->n > 2 && h->n % 2 && message_awaits_server(h->v[h->n - 2]))
 		return false;
-	return rounds_in(h) > 1 || first_has_more(c, h);
+	return whole_cut(h, rounds_in(h)) || first_has_more(c, h);
 }
 
 static size_t whole_weight(const struct history *h, size_t r)
@@ -155,7 +155,7 @@ static size_t rounds_to_drop(const struct context *c, const struct history *h)
 			break;
 		n--;
 	}
-	return n;
+	return whole_cut(h, n);
 }
 
 /* The beginning of a task that is too long to be carried along. */

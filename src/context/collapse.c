@@ -89,5 +89,5 @@ int context_drain(struct context *c, struct history *h, int64_t tokens, struct c
 	*report = (struct context_report){ .n = 0 };
 	if (rounds_in(h) < 2)
 		return 0;
-	return note_task(c, h) ? -1 : fold(c, h, rounds_in(h) - 1, &tokens, report);
+	return note_task(c, h) ? -1 : fold(c, h, whole_cut(h, rounds_in(h)), &tokens, report);
 }

@@ -38,6 +38,9 @@ static inline size_t round_begin(size_t r)
 {
 	return 2 * r + 1;
 }
+/* The place next to `rounds`, a later one first, where a cut parts no call of the server's from its result: that stands
+ * in the answer behind. The last round stays. */
+size_t whole_cut(const struct history *h, size_t rounds);
 /* The weight that goes when round r is taken out. */
 size_t round_weight(const struct context *c, const struct history *h, size_t r);
 /* The first call of an answer, or NULL. */

@@ -12,6 +12,23 @@ bool is_own_file(const struct context *c, const struct block *b)
 	return false;
 }
 
+/* Does the answer behind the first `rounds` begin with what the one before it waited for? */
+static bool parts_server_call(const struct history *h, size_t rounds)
+{
+	return rounds > 0 && message_awaits_server(h->v[round_begin(rounds - 1)]);
+}
+
+size_t whole_cut(const struct history *h, size_t rounds)
+{
+	size_t most = rounds_in(h) ? rounds_in(h) - 1 : 0, r = rounds < most ? rounds : most;
+
+	while (r < most && parts_server_call(h, r))
+		r++;
+	while (parts_server_call(h, r))
+		r--;
+	return r;
+}
+
 /* What the user, or whoever spoke for him, said stays when its round goes. */
 static bool stays(const struct context *c, const struct block *b)
 {
@@ -138,7 +155,8 @@ size_t rounds_over(const struct context *c, const struct history *h, int64_t tok
 	int64_t goal = mark - c->model.marks.slack;
 	size_t freed = 0, r = 0;
 
-	while (r + ROUNDS_KEPT < rounds_in(h) && tokens - weight_tokens(c, freed > told ? freed - told : 0) > goal) {
+	while (r + ROUNDS_KEPT < rounds_in(h) &&
+	       (parts_server_call(h, r) || tokens - weight_tokens(c, freed > told ? freed - told : 0) > goal)) {
 		size_t cost = costs(c, h, r);
 		if (cost == NO_MEMORY)
 			return NO_MEMORY;
@@ -148,5 +166,7 @@ size_t rounds_over(const struct context *c, const struct history *h, int64_t tok
 	}
 	if (freed <= told || tokens - weight_tokens(c, freed - told) >= mark)
 		return 0;
+	while (parts_server_call(h, r)) /* those that are left alone begin with it */
+		r--;
 	return r;
 }

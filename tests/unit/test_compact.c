@@ -331,6 +331,105 @@ static void test_paused(void **state)
 	world_release(&w);
 }
 
+static void add_json(struct world *w, const char *json)
+{
+	struct message *m = message_new(ROLE_ASSISTANT);
+
+	assert_int_equal(message_add(m, block_from_json(json, strlen(json), NULL)), 0);
+	assert_int_equal(history_add(&w->h, m), 0);
+}
+
+/* Rounds of 1000 tokens; that one's answer also calls the server, which tells its result in the next. */
+static void open_with_server_call(struct world *w, int n, int at)
+{
+	world_open(w, 10000, 5);
+	world_says(w, "the task");
+	for (int i = 0; i < n; i++) {
+		if (i == at + 1)
+			add_json(w, "{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"srv_1\",\"content\":[]}");
+		if (i == at)
+			add_json(
+			        w,
+			        "{\"type\":\"server_tool_use\",\"id\":\"srv_1\",\"name\":\"web_search\",\"input\":{}}");
+		rounds(w, 1, 1000);
+	}
+}
+
+static size_t others(const struct history *h)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n; i++) {
+		for (size_t k = 0; k < h->v[i]->n; k++)
+			n += h->v[i]->blocks[k]->kind == BLOCK_OTHER;
+	}
+	return n;
+}
+
+/* No cut parts a call of the server's from its result, wherever they stand: both go or both stay. */
+static void test_server_call(void **state)
+{
+	static const char *const kept[] = { [2] = "T C R C R", [3] = "T C R C R", [4] = "T C R", [5] = "T OC R OC R" };
+	struct buf shape = BUF_INIT(1000);
+	struct world w;
+
+	(void)state;
+	for (int at = 0; at < 6; at++) {
+		struct compact_request how = { .leave_out = (size_t)at + 1 };
+		struct history out = HISTORY_INIT;
+
+		open_with_server_call(&w, 7, at);
+		assert_int_equal(context_compact_request(w.c, &w.h, &how, &out), 0);
+		assert_int_equal(others(&out), at < 5 ? 0 : 2);
+		history_release(&out);
+		size_t worth = context_rounds_worth(&w.h, (size_t)at, 1, 7000);
+		assert_int_equal(worth, at < 5 ? at + 2 : 0);
+		assert_int_equal(apply(&w, "Summary.", NULL), 0);
+		assert_int_equal(others(&w.h) % 2, 0);
+		world_shape(&w, &shape);
+		if (kept[at])
+			assert_string_equal(buf_str(&shape) + 1, kept[at]);
+		world_release(&w);
+	}
+	/* when there are no other rounds nothing can go */
+	open_with_server_call(&w, 2, 0);
+	assert_false(context_can_compact(w.c, &w.h));
+	assert_int_equal(context_drain(w.c, &w.h, 2000, &w.report), 0);
+	assert_int_equal(w.h.n, 5);
+	world_release(&w);
+	buf_release(&shape);
+}
+
+/* The layers go on behind the result; where they must not, they stop in front of the call. */
+static void test_server_call_layers(void **state)
+{
+	/* 7 rounds: so many have to go, and that is what goes */
+	static const struct {
+		int at, wanted, go;
+	} cases[] = { { 0, 2, 2 }, { 1, 2, 3 }, { 2, 2, 2 }, { 3, 4, 5 }, { 4, 5, 4 }, { 5, 5, 5 } };
+	struct world w;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+		bool snips = i % 2;
+		open_with_server_call(&w, 7, cases[i / 2].at);
+		w.model.marks.snip = snips ? world_tokens(&w) : 0;
+		w.model.marks.collapse = snips ? 0 : world_tokens(&w);
+		w.model.marks.microcompact = 0;
+		w.model.marks.slack = cases[i / 2].wanted * 1000 - 500;
+		context_set_model(w.c, &w.model);
+		assert_int_equal(context_prepare(w.c, &w.h, world_tokens(&w), &w.report), 0);
+		assert_int_equal(w.report.n, 1);
+		assert_string_equal(w.report.steps[0].name, snips ? "snip" : "collapse");
+		assert_int_equal(w.h.n, 15 - 2 * cases[i / 2].go);
+		assert_int_equal(others(&w.h) % 2, 0);
+		assert_int_equal(context_drain(w.c, &w.h, 7000, &w.report), 0);
+		assert_int_equal(w.h.n, cases[i / 2].at == 5 ? 5 : 3);
+		world_check(&w);
+		world_release(&w);
+	}
+}
+
 static void test_thinking(void **state)
 {
 	static const struct {
@@ -495,6 +594,8 @@ int main(void)
 		cmocka_unit_test(test_long_task),
 		cmocka_unit_test(test_can_compact),
 		cmocka_unit_test(test_paused),
+		cmocka_unit_test(test_server_call),
+		cmocka_unit_test(test_server_call_layers),
 		cmocka_unit_test(test_thinking),
 		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_request_leaves_out),
