@@ -86,7 +86,8 @@ static void choose_model(struct loop *l, struct compaction *x)
 		x->call.row = catalog_or_default(other);
 		x->call.without = WITHOUT_THINKING | WITHOUT_EFFORT | WITHOUT_EXTRA;
 	}
-	int64_t budget = x->how.strip ? 0 : loop_thinking_budget(l), most = x->call.row->max_output;
+	int64_t budget = x->call.without & WITHOUT_THINKING ? 0 : loop_thinking_budget(l);
+	int64_t most = x->call.row->max_output;
 	if (budget && x->before + REQUEST_TOKENS + x->call.max_tokens + budget <= context_marks_now(l->context)->window)
 		x->call.max_tokens += budget;
 	else if (budget)

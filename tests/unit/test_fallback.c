@@ -291,6 +291,33 @@ static void a_budget_of_thinking_is_left_out_once_inside_a_tool_loop(void **stat
 	sim_release(&s);
 }
 
+#define ROUND(id) "use UnsafeB " id " {\"size\":3400}"
+
+/* The one has made the conversation fit; in the same turn the next, with a smaller window, does so again. */
+static void each_model_may_summarise_in_a_turn(void **state)
+{
+	static const char *const script[] = { ROUND("t1"), ROUND("t2"), ROUND("t3"), ROUND("t4"),  ROUND("t5"),
+		                              ROUND("t6"), ROUND("t7"), ROUND("t8"), "text first", OVER,
+		                              OVER,        OVER,        "text next", "text done",  NULL };
+	static const struct catalog_row first = { "a", 10000, 64000, { 1000, 1250, 2000, 100, 5000 }, 0, { 0 }, 0 };
+	static const struct catalog_row narrow = { "b", 2400, 64000, { 1000, 1250, 2000, 100, 5000 }, 0, { 0 }, 0 };
+	static const struct loop_model next[] = { { "b", &narrow } };
+	static struct sim s;
+
+	(void)state;
+	begin(&s, script, 1);
+	s.window = 1000000;
+	s.bytes_per_token = 4;
+	s.cfg.row = &first;
+	s.cfg.fallbacks = next;
+	s.cfg.context.microcompact.kind = s.cfg.context.collapse.kind = s.cfg.context.snip.kind = MARK_OFF;
+	finish(&s);
+	assert_string_equal(watch.models, "a a a a a a a a a a a a b b");
+	assert_int_equal(sim_count(&s, "compact auto"), 2);
+	assert_int_equal(s.out.exit_code, 0);
+	sim_release(&s);
+}
+
 /* ---- a history of one model is valid for the next: random ones, stripped and sent */
 
 static uint64_t rng;
@@ -407,7 +434,7 @@ static void any_history_is_valid_for_another_model(void **state)
 
 int main(void)
 {
-	struct CMUnitTest tests[LENGTH(paths) + 6];
+	struct CMUnitTest tests[LENGTH(paths) + 7];
 	size_t n = 0;
 
 	for (size_t i = 0; i < LENGTH(paths); i++)
@@ -418,5 +445,6 @@ int main(void)
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(no_thinking_goes_to_another_model);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_budget_of_thinking_is_left_out_once_inside_a_tool_loop);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(any_history_is_valid_for_another_model);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(each_model_may_summarise_in_a_turn);
 	return cmocka_run_group_tests_name("fallback", tests, NULL, NULL);
 }

@@ -540,6 +540,52 @@ static void an_edit_that_breaks_thinking_sends_one_request_without(void **state)
 	assert_int_equal(sent[6].without, 0);
 }
 
+/* Nor is thinking asked for in a summary's request, once folds have taken some of it. */
+static void a_summary_behind_such_an_edit_is_asked_for_without(void **state)
+{
+	static struct sim s;
+	const char *const script[] = { "thinking hm | " ROUND("t1"),
+		                       "thinking hm | " ROUND("t2"),
+		                       "thinking hm | " ROUND("t3"),
+		                       TOO_LONG,
+		                       TOO_LONG,
+		                       "text the summary",
+		                       "text done",
+		                       NULL };
+
+	(void)state;
+	watch(&s, script);
+	s.cfg.context.collapse.kind = MARK_AUTO;
+	s.cfg.thinking_json = "{\"type\":\"enabled\",\"budget_tokens\":300}";
+	finish(&s, "next_turn next_turn next_turn collapse_drain_retry reactive_compact_retry completed");
+	assert_int_equal(sent[3].without, 0);
+	assert_int_equal(sent[4].without, WITHOUT_THINKING);
+	assert_int_equal(sent[5].kind, MODEL_COMPACT);
+	assert_int_equal(sent[5].without, WITHOUT_THINKING);
+	assert_int_equal(sent[5].max_tokens, 1875); /* and needs no room there */
+}
+
+/* What the prompt left of the window holds until the prompt gets shorter. */
+static void folds_give_the_answer_its_room_back(void **state)
+{
+	static struct sim s;
+	const char *const script[] = {
+		"http 400 invalid_request_error input length and max_tokens exceed context limit: 3000 + 8000 > 10000",
+		FOUR, "text done", NULL
+	};
+
+	(void)state;
+	watch(&s, script);
+	s.cfg.context.collapse.kind = MARK_AUTO;
+	finish(&s, TURNS4 "completed");
+	assert_int_equal(nsent, 6);
+	assert_int_equal(sent[0].max_tokens, 8000);
+	assert_true(sent[1].max_tokens < 7000);
+	assert_int_equal(sent[4].max_tokens, sent[1].max_tokens);
+	assert_true(sent[5].messages < 9);
+	assert_int_equal(sent[5].max_tokens, 8000);
+}
+
 /* Why no room could be made is told beside what it was needed for; a failure that ended nothing is not. */
 static void both_failures_are_told(void **state)
 {
@@ -582,6 +628,8 @@ int main(void)
 		cmocka_unit_test(to_count_costs_nothing),
 		cmocka_unit_test(both_failures_are_told),
 		cmocka_unit_test(an_edit_that_breaks_thinking_sends_one_request_without),
+		cmocka_unit_test(a_summary_behind_such_an_edit_is_asked_for_without),
+		cmocka_unit_test(folds_give_the_answer_its_room_back),
 	};
 	struct CMUnitTest tests[NPATHS + sizeof more / sizeof *more];
 
