@@ -42,7 +42,7 @@ static void put_served(struct writer *w)
 	const struct history *h = w->req->messages;
 	char ids[1][64];
 
-	if (w->req->kind == MODEL_MAIN && h->n % 2 == 0 && sim_open_server_calls(h, h->n - 1, ids, 1) &&
+	if (w->req->kind == MODEL_MAIN && h->n > 1 && sim_open_server_calls(h, h->n - 1 - h->n % 2, ids, 1) &&
 	    sim_draw(w->s, 4))
 		put(w, "served");
 }

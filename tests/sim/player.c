@@ -80,12 +80,13 @@ static void part_server(struct player *p, char *rest)
 	add_block(p, block_from_json(json, strlen(json), &e));
 }
 
-/* And the results of all that the conversation ends with and that have none. */
+/* And the results of all of the last answer that have none. */
 static void part_served(struct player *p, char *rest)
 {
 	char ids[8][64], json[256];
 	struct error e = ERROR_INIT;
-	size_t n = sim_open_server_calls(p->req->messages, p->req->messages->n - 1, ids, 8);
+	const struct history *h = p->req->messages;
+	size_t n = h->n > 1 ? sim_open_server_calls(h, h->n - 1 - h->n % 2, ids, 8) : 0;
 
 	(void)rest;
 	for (size_t i = 0; i < n; i++) {

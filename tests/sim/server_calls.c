@@ -27,12 +27,42 @@ size_t sim_open_server_calls(const struct history *h, size_t at, char (*ids)[64]
 	return n;
 }
 
+static bool is_called(const struct message *m, size_t n, const char *id)
+{
+	char named[96];
+
+	snprintf(named, sizeof named, "\"server_tool_use\",\"id\":\"%s\"", id);
+	for (size_t k = 0; k < n; k++)
+		if (m->blocks[k]->kind == BLOCK_OTHER && strstr(m->blocks[k]->json, named))
+			return true;
+	return false;
+}
+
+/* A result of the server's stands behind its call, in the same answer or the one before. */
+static void check_server_results(struct sim *s, const struct history *h)
+{
+	char id[64];
+
+	for (size_t i = 1; i < h->n; i += 2)
+		for (size_t k = 0; k < h->v[i]->n; k++) {
+			const struct block *b = h->v[i]->blocks[k];
+			if (b->kind == BLOCK_OTHER &&
+			    sscanf(b->json, "{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"%63[^\"]", id) ==
+			            1 &&
+			    !is_called(h->v[i], k, id) && (i < 3 || !is_called(h->v[i - 2], h->v[i - 2]->n, id))) {
+				sim_problem(s, "message %zu has the result of a call that is not there: %s", i, id);
+				return;
+			}
+		}
+}
+
 /* Behind an answer that waits for its server nothing but results of our own calls may stand. */
 void check_server_calls(struct sim *s, const struct step *step)
 {
 	const struct history *h = step->req->messages;
 	char ids[1][64];
 
+	check_server_results(s, h);
 	for (size_t i = 1; i + 1 < h->n; i += 2)
 		for (size_t k = 0; k < h->v[i + 1]->n; k++)
 			if (h->v[i + 1]->blocks[k]->kind != BLOCK_TOOL_RESULT &&
