@@ -69,7 +69,7 @@ serve() {
 	shift
 	printf '%s' "$script" >"$T/script.json"
 	# shellcheck disable=SC2086 # one word or none
-	exec {SERVER_FD}< <(exec env PYTHONPYCACHEPREFIX="$BATS_RUN_TMPDIR/pyc" "$PY" "$LIB/server.py" --log "$T/log" $NO_CHECK "$@" "$T/script.json" 3>&- 2>"$T/server.err")
+	exec {SERVER_FD}< <(exec env PYTHONPYCACHEPREFIX="$BATS_RUN_TMPDIR/pyc" "$PY" -S "$LIB/server.py" --log "$T/log" $NO_CHECK "$@" "$T/script.json" 3>&- 2>"$T/server.err")
 	SERVER_PID=$!
 	read -r -t 20 _ PORT <&"$SERVER_FD" || { cat "$T/server.err"; return 1; }
 	BASE=http://127.0.0.1:$PORT

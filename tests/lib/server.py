@@ -48,14 +48,11 @@ tokens), connections (a line each), violations (a line for each thing wrong with
 line for each main request that does not go on from the run's one before, see breaks.py), kinds and over (for a SCRIPT
 that is an object: each request's kind; those that did not fit the window). DIR/run, if it is there, names the run.
 """
-import ctypes
-import email.utils
 import json
 import os
 import re
 import signal
 import socket
-import ssl
 import struct
 import sys
 import threading
@@ -75,7 +72,10 @@ def cut_up(data, split):
 
 def header_value(value):
     m = re.fullmatch(r"@([+-]\d+)s", str(value))
-    return email.utils.formatdate(time.time() + int(m.group(1)), usegmt=True) if m else str(value)
+    if not m:
+        return str(value)
+    from email.utils import formatdate  # what few tests need is loaded then: the server starts hundreds of times
+    return formatdate(time.time() + int(m.group(1)), usegmt=True)
 
 
 # ---------------------------------------------------------------- serving
@@ -287,6 +287,7 @@ class Server:
 
 
 def die_with_parent(parent):
+    import ctypes
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     if os.getppid() != parent:
         sys.exit(1)
@@ -318,6 +319,7 @@ def main():
     server = Server(script, os.path.dirname(os.path.abspath(args[0])), log, check)
     context = None
     if tls:
+        import ssl
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*tls)
     ear = socket.socket()
