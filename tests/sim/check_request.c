@@ -280,7 +280,7 @@ void check_kept(struct sim *s, const struct step *step)
 {
 	const struct history *h = step->req->messages;
 	const struct message *last = h->n ? h->v[h->n - 1] : NULL;
-	bool found = !*s->w->newest || s->w->last != CONT_NEXT_TURN;
+	bool found = !*s->w->newest || !s->w->unseen;
 
 	if (step->req->kind != MODEL_MAIN || !last)
 		return;

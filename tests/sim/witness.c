@@ -301,6 +301,7 @@ static void count_transition(struct witness *w, enum continue_reason to)
 	w->accepted = false;
 	w->folded = w->summed_up = false;
 	w->attempts = w->costly = w->lowered = 0;
+	w->unseen = to == CONT_NEXT_TURN || (w->unseen && (to == CONT_COLLAPSE_DRAIN || to == CONT_MODEL_FALLBACK));
 	w->last = to;
 }
 

@@ -129,6 +129,7 @@ struct witness {
 	bool guess;             /* nobody has counted the conversation as it is */
 	int refilled, refills;  /* the turn of the last compaction; turns in a row with one */
 	char newest[128];       /* id of the last result that was shown */
+	bool unseen;            /* no model has had it yet */
 	bool in_turn;           /* the turn that was counted goes on */
 	bool paused;            /* and its last answer was paused */
 	bool accepted;          /* an answer, since the last transition */
