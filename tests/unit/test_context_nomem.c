@@ -4,61 +4,11 @@
  */
 #include "test.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "context_world.h"
-
-static long left = -1; /* allocations until one fails, negative: none does */
-static bool failed;
-
-static bool fails(void)
-{
-	if (left < 0 || left-- > 0)
-		return false;
-	failed = true;
-	return true;
-}
-
-void *__real_malloc(size_t n);
-void *__wrap_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-char *__wrap_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-char *__wrap_strndup(const char *s, size_t n);
-
-void *__wrap_malloc(size_t n)
-{
-	return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-/* Giving back what is not needed is no allocation: that it fails is nothing to see. */
-void *__wrap_realloc(void *p, size_t n)
-{
-	if (p && n <= malloc_usable_size(p))
-		return __real_realloc(p, n);
-	return fails() ? NULL : __real_realloc(p, n);
-}
-
-char *__wrap_strdup(const char *s)
-{
-	return fails() ? NULL : __real_strdup(s);
-}
-
-char *__wrap_strndup(const char *s, size_t n)
-{
-	return fails() ? NULL : __real_strndup(s, n);
-}
+#include "nomem.h"
 
 /* ---- the calls ---- */
 
@@ -71,7 +21,7 @@ static int prepare(struct world *w)
 {
 	int rc = context_prepare(w->c, &w->h, world_tokens(w), &w->report);
 
-	left = -1;
+	nomem.left = -1;
 	if (!rc)
 		assert_int_equal(w->report.n, 2);
 	return rc;
@@ -83,7 +33,7 @@ static int snip(struct world *w)
 	w->model.marks.microcompact = w->model.marks.collapse = 0;
 	context_set_model(w->c, &w->model);
 	int rc = context_prepare(w->c, &w->h, world_tokens(w), &w->report);
-	left = -1;
+	nomem.left = -1;
 	if (!rc)
 		assert_string_equal(w->report.steps[0].name, "snip");
 	return rc;
@@ -104,7 +54,7 @@ static int request(struct world *w, const struct compact_request *how)
 	struct history out = HISTORY_INIT;
 	int rc = context_compact_request(w->c, &w->h, how, &out);
 
-	left = -1;
+	nomem.left = -1;
 	assert_int_equal(history_check(&out, false, NULL), 0);
 	assert_int_equal(out.n == 0, rc != 0);
 	history_release(&out);
@@ -192,18 +142,18 @@ static bool try_one(size_t k, long nth)
 	struct world w;
 
 	build(&w);
-	failed = false;
-	left = nth;
+	nomem.failed = false;
+	nomem.left = nth;
 	int rc = calls[k].call(&w);
-	left = -1;
-	assert_int_equal(rc, failed ? -1 : 0);
+	nomem.left = -1;
+	assert_int_equal(rc, nomem.failed ? -1 : 0);
 	world_check(&w);
 	/* and it can be done when there is memory again */
-	if (failed && calls[k].call != prepare && calls[k].call != snip)
+	if (nomem.failed && calls[k].call != prepare && calls[k].call != snip)
 		assert_int_equal(calls[k].call(&w), 0);
 	world_check(&w);
 	world_release(&w);
-	return failed;
+	return nomem.failed;
 }
 
 static void test_each(void **state)
@@ -224,9 +174,9 @@ static void test_open(void **state)
 	struct error e = ERROR_INIT;
 
 	(void)state;
-	left = 0;
+	nomem.left = 0;
 	struct context *c = context_open(&cfg, &e);
-	left = -1;
+	nomem.left = -1;
 	assert_null(c);
 	assert_int_equal(e.code, ERR_NOMEM);
 	context_free(NULL);

@@ -6,64 +6,13 @@
  */
 #include "test.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "nomem.h"
 #include "sim.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
-
-static bool counting; /* the loop runs, not the simulator */
-static long left;     /* allocations until one fails, negative: none does */
-static bool failed;
-
-static bool fails(void)
-{
-	if (!counting || left < 0 || left-- > 0)
-		return false;
-	failed = true;
-	return true;
-}
-
-void *__real_malloc(size_t n);
-void *__wrap_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-char *__wrap_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-char *__wrap_strndup(const char *s, size_t n);
-
-void *__wrap_malloc(size_t n)
-{
-	return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-/* Giving back what is not needed is no allocation: that it fails is nothing to see. */
-void *__wrap_realloc(void *p, size_t n)
-{
-	if (p && n <= malloc_usable_size(p))
-		return __real_realloc(p, n);
-	return fails() ? NULL : __real_realloc(p, n);
-}
-
-char *__wrap_strdup(const char *s)
-{
-	return fails() ? NULL : __real_strdup(s);
-}
-
-char *__wrap_strndup(const char *s, size_t n)
-{
-	return fails() ? NULL : __real_strndup(s, n);
-}
 
 /* ---- the simulator's functions, with the count stopped ---- */
 
@@ -71,92 +20,92 @@ static struct loop_deps sim;
 
 static int model_start(void *ctx, const struct model_request *req, struct error *e)
 {
-	counting = false;
+	nomem.let_through = true;
 	int rc = sim.model_start(ctx, req, e);
-	counting = true;
+	nomem.let_through = false;
 	return rc;
 }
 
 static void model_cancel(void *ctx, enum model_kind kind)
 {
-	counting = false;
+	nomem.let_through = true;
 	sim.model_cancel(ctx, kind);
-	counting = true;
+	nomem.let_through = false;
 }
 
 static int tool_start(void *ctx, const struct block *use, struct tool_result *now, struct error *e)
 {
-	counting = false;
+	nomem.let_through = true;
 	int rc = sim.tool_start(ctx, use, now, e);
-	counting = true;
+	nomem.let_through = false;
 	return rc;
 }
 
 static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 {
-	counting = false;
+	nomem.let_through = true;
 	sim.tool_cancel(ctx, tool_use_id, grace_ms);
-	counting = true;
+	nomem.let_through = false;
 }
 
 /* Without memory it leaves the result as it was. */
 static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed)
 {
-	if (fails())
+	if (nomem_fails())
 		return -1;
-	counting = false;
+	nomem.let_through = true;
 	int rc = sim.tool_shorten(ctx, tool_use_id, res, allowed);
-	counting = true;
+	nomem.let_through = false;
 	return rc;
 }
 
 static int emit(void *ctx, struct event *ev, struct error *e)
 {
-	counting = false;
-	((struct sim *)ctx)->starved = failed;
+	nomem.let_through = true;
+	((struct sim *)ctx)->starved = nomem.failed;
 	int rc = sim.emit(ctx, ev, e);
-	counting = true;
+	nomem.let_through = false;
 	return rc;
 }
 
 static int next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e)
 {
-	counting = false;
+	nomem.let_through = true;
 	int rc = sim.next_event(ctx, deadline, ev, e);
-	counting = true;
+	nomem.let_through = false;
 	return rc;
 }
 
 static void tool_forget(void *ctx, const char *tool_use_id)
 {
-	counting = false;
-	((struct sim *)ctx)->starved = failed;
+	nomem.let_through = true;
+	((struct sim *)ctx)->starved = nomem.failed;
 	sim.tool_forget(ctx, tool_use_id);
-	counting = true;
+	nomem.let_through = false;
 }
 
 static int recent_file(void *ctx, size_t i, size_t max, struct buf *out, struct error *e)
 {
-	counting = false;
+	nomem.let_through = true;
 	int rc = sim.recent_file(ctx, i, max, out, e);
-	counting = true;
+	nomem.let_through = false;
 	return rc;
 }
 
 static int hook_start(void *ctx, const struct hook_call *call, struct error *e)
 {
-	counting = false;
-	((struct sim *)ctx)->starved = failed;
+	nomem.let_through = true;
+	((struct sim *)ctx)->starved = nomem.failed;
 	int rc = sim.hook_start(ctx, call, e);
-	counting = true;
+	nomem.let_through = false;
 	return rc;
 }
 
 static void hook_cancel(void *ctx, const struct hook_call *call)
 {
-	counting = false;
+	nomem.let_through = true;
 	sim.hook_cancel(ctx, call);
-	counting = true;
+	nomem.let_through = false;
 }
 
 static void stand_before(struct loop_deps *deps)
@@ -306,10 +255,11 @@ static void play(struct sim *s, const struct talk *t, long n)
 	s->cfg.fallbacks = others;
 	s->cfg.nfallbacks = t->fallbacks;
 	s->hooks = t->hooks;
-	left = n;
-	failed = false;
+	nomem.left = n;
+	nomem.failed = false;
+	nomem.let_through = true; /* until the loop runs */
 	sim_run(s, task);
-	counting = false;
+	nomem.let_through = true;
 }
 
 static void run_talk(void **state)
@@ -328,9 +278,9 @@ static void run_talk(void **state)
 		if (s.out.reason != TERM_INTERNAL_ERROR)
 			assert_string_equal(s.trace, whole.trace);
 		else
-			assert_true(failed);
+			assert_true(nomem.failed);
 		sim_release(&s);
-	} while (failed);
+	} while (nomem.failed);
 	assert_true(n > LEAST);
 	sim_release(&whole);
 }

@@ -1,11 +1,9 @@
 /*
  * Out of memory at every single place: each scenario runs again and again, with the first, second, third ...
  * allocation failing, until it succeeds. Every failure must be reported, and (sanitizer, valgrind) leak nothing.
- * The linker sends the allocations of the library here: see base.am.
  */
 #include "test.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,62 +12,17 @@
 #include "base/json_out.h"
 #include "base/json_schema.h"
 #include "message/message.h"
-
-static long left = -1; /* allocations until one fails; negative: none does */
-
-static int fails(void)
-{
-	return left >= 0 && left-- == 0;
-}
-
-void *__real_malloc(size_t n);
-void *__wrap_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-char *__wrap_strdup(const char *s);
-char *__real_strndup(const char *s, size_t n);
-char *__wrap_strndup(const char *s, size_t n);
-
-void *__wrap_malloc(size_t n)
-{
-	return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-	return fails() ? NULL : __real_calloc(n, size);
-}
-
-/* Giving back what is not needed is no allocation: that it fails is nothing to see. */
-void *__wrap_realloc(void *p, size_t n)
-{
-	if (p && n <= malloc_usable_size(p))
-		return __real_realloc(p, n);
-	return fails() ? NULL : __real_realloc(p, n);
-}
-
-char *__wrap_strdup(const char *s)
-{
-	return fails() ? NULL : __real_strdup(s);
-}
-
-char *__wrap_strndup(const char *s, size_t n)
-{
-	return fails() ? NULL : __real_strndup(s, n);
-}
+#include "nomem.h"
 
 /* Runs the scenario until it succeeds; it must need at least `least` allocations, or nothing was tested. */
 static void torture(int (*scenario)(struct error *e), long least)
 {
 	for (long n = 0; n < 10000; n++) {
 		struct error e = ERROR_INIT;
-		left = n;
+		nomem.left = n;
 		int rc = scenario(&e);
-		bool failed = left < 0;
-		left = -1;
+		bool failed = nomem.left < 0;
+		nomem.left = -1;
 		if (rc == 0) {
 			assert_false(failed); /* success in spite of a failure is a failure that nobody saw */
 			assert_true(n >= least);
