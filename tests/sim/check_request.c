@@ -130,7 +130,8 @@ void check_roles(struct sim *s, const struct step *step)
 
 /*
  * A model call takes at most 1 + max_retries attempts, one more for a dead connection, and one for each repair; repairs
- * come once a kind in a run, or once an image.
+ * come once a kind in a run, or once an image, but the output cap may be lowered in each call, once for each of two
+ * reasons: what the window leaves for the answer is told anew when the conversation was made shorter.
  *
  * Of main calls there is one for each turn, and one more for each Continue that begins no turn: in each turn at most 5
  * pauses, and as many behind a part that is kept when the window is full; each of them, like the turn itself, may meet
@@ -148,16 +149,16 @@ static int64_t requests_bound(const struct sim *s)
 	int64_t main_calls = c->max_turns * (1 + 2 * 5) * (1 + 3) + 2 * switches + 1;
 	int64_t compactions = 2 * main_calls * 8;
 
-	return (main_calls + compactions + switches) * attempts + s->w->repairs + s->w->images + main_calls +
+	return (main_calls + compactions + switches) * (attempts + 2) + s->w->repairs + s->w->images + main_calls +
 	       c->max_turns;
 }
 
-/* Kinds of repairs that are made once each, see loop/recover.c; an output cap is clamped by two of them. */
+/* Kinds of repairs that are made once each, see loop/repair.c. */
 #define MAX_REPAIRS 8
 
 void check_bound(struct sim *s, const struct step *step)
 {
-	int64_t per_call = s->cfg.retry.max_retries + 2 + s->w->repairs + s->w->images;
+	int64_t per_call = s->cfg.retry.max_retries + 2 + s->w->repairs + s->w->clamps + s->w->images;
 
 	if (s->requests > requests_bound(s))
 		sim_problem(s, "request %d, at most %lld follow from the limits", s->requests,

@@ -344,7 +344,8 @@ static void see_notice(struct witness *w, const struct event_notice *n)
 		w->edited = true;
 	}
 	w->server_dropped |= !strcmp(n->code, "server_call_dropped");
-	w->repairs += !strcmp(n->code, "request_repaired");
+	if (!strcmp(n->code, "request_repaired"))
+		*(strstr(n->text, "output tokens") ? &w->clamps : &w->repairs) += 1;
 	if (!strcmp(n->code, "compact_model")) /* another one is asked */
 		w->shrinks = 0;
 }

@@ -115,7 +115,7 @@ struct witness {
 	/* money and limits */
 	struct flight flight[2]; /* foreground, background */
 	int64_t tokens, cost;
-	int turns, bounded_requests, repairs, attempts;
+	int turns, bounded_requests, repairs, clamps, attempts;
 	int costly, lowered; /* of the attempts of a call */
 	int64_t last_cap;
 	int overloads;  /* in a row */
