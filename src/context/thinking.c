@@ -25,7 +25,8 @@ static struct message *without_thinking(const struct message *m)
 }
 
 /* An answer that was nothing but thinking vanishes: it called nothing, so that what follows it has no results and may
- * be joined to what stands before. */
+ * be joined to what stands before; but not to the results behind an answer that waits for its server, so that it is
+ * not waited for any more. */
 int draft_add(struct history *draft, struct message *m, bool strip)
 {
 	if (!strip || !has_thinking(m))
@@ -36,7 +37,7 @@ int draft_add(struct history *draft, struct message *m, bool strip)
 	if (rest->n)
 		return history_add(draft, rest);
 	message_unref(rest);
-	return 0;
+	return history_drop_server_calls(draft) < 0 ? -1 : 0;
 }
 
 static bool has_results(const struct message *m)

@@ -124,6 +124,10 @@ int history_drop_server_calls(struct history *h)
 	}
 	if (!m)
 		return -1;
+	if (!m->n && at + 1 < h->n) { /* words follow it already: nothing would stand between them and those before */
+		message_unref(m);
+		return 0;
+	}
 	for (size_t i = 0; i < was->n; i++) {
 		bool goes = awaits_server(was, i);
 		h->bytes -= goes ? was->blocks[i]->json_len : 0;

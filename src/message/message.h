@@ -108,7 +108,7 @@ int history_add(struct history *h, struct message *m);
 /* Adds one block to the last message if that is the user's, else as a new user message. Takes the reference. */
 int history_add_user_block(struct history *h, struct block *b);
 /* Takes the server's calls without a result out of the last answer, so that other things may follow it; one that was
- * nothing else vanishes. 1: there were some, 0: none, -1: out of memory. */
+ * nothing else vanishes, if it is the last message. 1: there were some, 0: none, -1: out of memory. */
 int history_drop_server_calls(struct history *h);
 /* Adds the messages [from, to) of h, which both then share. -1: out of memory. */
 int history_copy(struct history *out, const struct history *h, size_t from, size_t to);

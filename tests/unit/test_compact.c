@@ -430,6 +430,31 @@ static void test_server_call_layers(void **state)
 	}
 }
 
+/* An answer that was thinking alone goes with it, and what the user said behind it would stand behind one that waits
+ * for its server. */
+static void test_server_call_and_thinking(void **state)
+{
+	struct buf shape = BUF_INIT(1000);
+	struct world w;
+
+	(void)state;
+	for (int said = 0; said < 2; said++) {
+		world_open(&w, 10000, 5);
+		world_says(&w, "the task");
+		add_json(&w, "{\"type\":\"server_tool_use\",\"id\":\"srv_1\",\"name\":\"web_search\",\"input\":{}}");
+		rounds(&w, 1, 1000);
+		world_thinks(&w);
+		if (said)
+			world_says(&w, "go on");
+		assert_int_equal(context_strip_thinking(&w.h), 1);
+		assert_false(message_awaits_server(w.h.v[1]));
+		assert_string_equal(world_shape(&w, &shape), said ? "T C RT" : "T C R");
+		world_check(&w);
+		world_release(&w);
+	}
+	buf_release(&shape);
+}
+
 static void test_thinking(void **state)
 {
 	static const struct {
@@ -596,6 +621,7 @@ int main(void)
 		cmocka_unit_test(test_paused),
 		cmocka_unit_test(test_server_call),
 		cmocka_unit_test(test_server_call_layers),
+		cmocka_unit_test(test_server_call_and_thinking),
 		cmocka_unit_test(test_thinking),
 		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_request_leaves_out),
