@@ -1,5 +1,5 @@
 /*
- * An allocator that can be made to fail, once, at the n-th allocation. A program that links nomem.c with NOMEM_LDFLAGS
+ * An allocator that can be made to fail, once, at the n-th allocation. A program that links nomem.c with NOMEM_WRAP
  * has its allocations come through it.
  */
 #ifndef QUERN_TESTS_NOMEM_H

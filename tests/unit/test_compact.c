@@ -430,6 +430,20 @@ static void test_server_call_layers(void **state)
 	}
 }
 
+/* Behind an answer that waits for its server stand results alone: the files go to the summary. */
+static void test_files_and_server_call(void **state)
+{
+	struct buf shape = BUF_INIT(1000);
+	struct world w;
+
+	(void)state;
+	open_with_server_call(&w, 5, 4);
+	assert_int_equal(apply(&w, "Summary.", "a file"), 0);
+	assert_string_equal(world_shape(&w, &shape), "TTT C R OC R");
+	buf_release(&shape);
+	world_release(&w);
+}
+
 /* An answer that was thinking alone goes with it, and what the user said behind it would stand behind one that waits
  * for its server. */
 static void test_server_call_and_thinking(void **state)
@@ -622,6 +636,7 @@ int main(void)
 		cmocka_unit_test(test_server_call),
 		cmocka_unit_test(test_server_call_layers),
 		cmocka_unit_test(test_server_call_and_thinking),
+		cmocka_unit_test(test_files_and_server_call),
 		cmocka_unit_test(test_thinking),
 		cmocka_unit_test(test_request),
 		cmocka_unit_test(test_request_leaves_out),
