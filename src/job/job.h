@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/error.h"
+#include "job/hooks.h"
 
 enum job_action { ACTION_RUN, ACTION_CHECK, ACTION_HELP, ACTION_VERSION, ACTION_SCHEMA_JOB, ACTION_SCHEMA_EVENTS };
 enum stdin_mode {
@@ -73,6 +74,24 @@ struct job {
 	int64_t microcompact_keep;
 	const char *compact_model, *summary_model; /* NULL = the model; NULL = no summaries */
 
+	/* what a token costs in nano-USD, by the user; all -1 = by the catalog */
+	struct job_price {
+		int64_t input, output, cache_read, cache_write;
+	} price;
+
+	/* who may object */
+	struct job_hook *hooks;
+	size_t nhooks;
+	bool sandbox_hooks; /* hooks and the verification run in the tools' sandbox */
+	struct job_verify verify;
+
+	/* what is told beside the task */
+	bool memory_auto;                /* AGENTS.md, else CLAUDE.md, of the directories from the workspace down */
+	const char *const *memory_files; /* or these; resolved, NULL terminated, never NULL */
+	const char *const *attach;       /* files and patterns, as given, NULL terminated, never NULL */
+	bool mentions;                   /* @path in the prompt attaches that file */
+	bool environment;                /* date, platform, directories are told */
+
 	/* texts */
 	const char *system;        /* NULL = built in, "" = none */
 	const char *system_append; /* NULL or text */
@@ -104,12 +123,16 @@ struct job {
 	int64_t max_turns; /* always >= 1 */
 	int64_t token_budget, max_requests, max_tool_calls, wall_time_ms;
 	int64_t max_cost_nano_usd;
+	int64_t token_target, max_stop_blocks;
 	int64_t stdin_bytes, run_dir_bytes;
 
 	/* output */
 	const char *output_format; /* "stream-json", "json", "text" */
 	bool output_format_known;  /* an error after this point can write a result in that format */
 	bool partial;
+	bool hook_events;     /* an event for each start and end of a hook */
+	bool stream_input;    /* --input-format stream-json: user messages come on stdin, one a line */
+	bool replay_messages; /* each of them that is taken is shown again */
 	const char *events_path, *replay_path, *run_dir; /* resolved from the start directory; NULL = none */
 	bool quiet, verbose;
 };

@@ -10,49 +10,20 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "hook/hook.h"
 #include "model/model.h"
 #include "record/event.h"
 #include "tool/tool.h"
 
 enum loop_event_kind {
-	LOOP_EV_NONE,   /* the deadline given to next_event has come */
-	LOOP_EV_MODEL,  /* .model: an event of the running model call */
-	LOOP_EV_TOOL,   /* .tool_use_id, .result: a started call is done */
-	LOOP_EV_HOOK,   /* .hook: hooks that were asked have answered */
-	LOOP_EV_SIGNAL, /* .signo */
-	LOOP_EV_OUTPUT, /* stdout's backlog fell below the high water mark */
-	LOOP_EV_BROKEN  /* stdout gone or supervisor lost: .error says which */
-};
-
-/*
- * What hooks are asked about. What one kind tells and another does not is NULL or 0 there; answers likewise. A kind
- * that may be asked several times at once brings a member that tells its askings apart, in the call and in the answer.
- */
-enum hook_kind {
-	HOOK_STOP,        /* the model is done: may the run end? .answer, .stop_hook_active */
-	HOOK_STOP_FAILURE /* it ends by an API error: nobody can object. .answer, .category, .error */
-};
-
-struct hook_call {
-	enum hook_kind kind;
-	const char *answer; /* the model's last final answer, NULL = there was none */
-	size_t answer_len;
-	bool stop_hook_active; /* the run goes on since a stop hook objected, some time before */
-	const char *category, *error;
-};
-
-/* In the order of their weight: of several hooks the weightiest word holds. */
-enum hook_verdict {
-	HOOK_SAYS_PASS,
-	HOOK_SAYS_BLOCK, /* not like this: the text goes to the model */
-	HOOK_SAYS_END    /* the run ends here (continue:false): the text is for the user */
-};
-
-/* What all hooks that were asked came to. A broken one or one that took too long has a verdict as well. */
-struct hook_answer {
-	enum hook_kind kind;
-	enum hook_verdict verdict;
-	const char *text; /* why, valid UTF-8, of a length that can enter the conversation; NULL = nothing was said */
+	LOOP_EV_NONE,      /* the deadline given to next_event has come */
+	LOOP_EV_MODEL,     /* .model: an event of the running model call */
+	LOOP_EV_TOOL,      /* .tool_use_id, .result: a started call is done */
+	LOOP_EV_HOOK,      /* .hook: hooks that were asked have answered */
+	LOOP_EV_SIGNAL,    /* .signo */
+	LOOP_EV_INTERRUPT, /* the user wants this message's work to end, not the process */
+	LOOP_EV_OUTPUT,    /* stdout's backlog fell below the high water mark */
+	LOOP_EV_BROKEN     /* stdout gone or supervisor lost: .error says which */
 };
 
 struct loop_event {
@@ -90,11 +61,21 @@ struct loop_deps {
 	/* A result that is too long to enter whole: keeps all of it (unless res->file names it already) and cuts the
 	 * text to `allowed` bytes: head, tail, how long it was and where it can be read. -1: no memory. */
 	int (*tool_shorten)(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed);
-	/* Asks all hooks that this is the business of. 1 = one LOOP_EV_HOOK comes, 0 = there is none to ask, -1 *e: the
-	 * world is broken. The strings of the call are borrowed until then. */
+	/* Asks all hooks that this is the business of, one asking at a time (those about a call of a tool are the
+	 * tool's, see struct tool_result). 1 = one LOOP_EV_HOOK comes, 0 = there is none to ask, -1 *e: the world is
+	 * broken. The strings of the call are borrowed until then. */
 	int (*hook_start)(void *ctx, const struct hook_call *call, struct error *e);
 	/* They are ended, with the usual grace, and not waited for; no answer of theirs comes any more. */
 	void (*hook_cancel)(void *ctx, const struct hook_call *call);
+	/* What is to be told behind the results of tools: memory files of directories that were touched for the first
+	 * time, one text a call. 1 = *out is filled, 0 = there is no more, -1 *e. */
+	int (*attachment)(void *ctx, struct buf *out, struct error *e);
+	/* A user message that has come meanwhile and wants to be attached to the work that goes on: a message
+	 * of role user, a reference for the caller. NULL = none. */
+	struct message *(*user_message)(void *ctx);
+	/* May another user message follow the one that is being worked on? Then this result is not the last line, and
+	 * the session does not end with it. */
+	bool (*more_to_come)(void *ctx);
 	int (*emit)(void *ctx, struct event *ev, struct error *e);
 	bool (*output_full)(void *ctx); /* backlog over the high water mark: start no tool */
 	void (*new_id)(void *ctx, char out[UUID_LEN + 1]);

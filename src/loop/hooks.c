@@ -34,7 +34,7 @@ static enum asked ask(struct loop *l, const struct hook_call *call, struct loop_
 	return CUT_SHORT;
 }
 
-static struct hook_call about(const struct loop *l, enum hook_kind kind)
+static struct hook_call about(const struct loop *l, enum hook_event kind)
 {
 	return (struct hook_call){ .kind = kind,
 		                   .answer = l->result,

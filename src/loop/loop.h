@@ -45,9 +45,12 @@ struct loop_config {
 	struct retry_policy retry;
 	struct watchdog_limits watchdog;
 	size_t tool_concurrency;
-	int max_stop_blocks; /* objections of stop hooks that the run goes on from, in all */
-	bool denied_ends;    /* permissions.on_denied: fail */
-	bool calls_wait;     /* batch executor: no call starts before its answer is accepted */
+	int max_stop_blocks;  /* objections of stop hooks that the run goes on from, in all */
+	int max_repairs;      /* objections of the verification that the run goes on from, in all */
+	int64_t token_target; /* output tokens of main answers that the task may well take; 0 = none */
+	const char *source;   /* of SessionStart: "startup", "resume" */
+	bool denied_ends;     /* permissions.on_denied: fail */
+	bool calls_wait;      /* batch executor: no call starts before its answer is accepted */
 };
 
 struct loop_outcome {
@@ -59,8 +62,17 @@ struct loop_outcome {
 	struct error error; /* one line for stderr when the reason is not completed */
 };
 
-/* Runs the conversation in *history (it ends with the user's task) to its end. All events from init to the result are
- * emitted. The history grows; it stays the caller's. */
+/* The loop of one conversation: budgets, counts and what is known of its context last over all its user messages.
+ * *history grows and stays the caller's. NULL with *e: no memory. */
+struct loop;
+struct loop *loop_open(const struct loop_config *cfg, const struct loop_deps *deps, struct history *history,
+                       struct error *e);
+/* Works on the user message that *history ends with until there is one result. All events from init to the result are
+ * emitted; with the first message the session starts, with the last (deps.more_to_come) it ends. */
+void loop_message(struct loop *l, struct loop_outcome *out);
+void loop_close(struct loop *l);
+
+/* The three of them, for a single message; the result is told even if there is no memory. */
 void loop_run(const struct loop_config *cfg, const struct loop_deps *deps, struct history *history,
               struct loop_outcome *out);
 

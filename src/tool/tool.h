@@ -19,6 +19,7 @@
 #include "supervisor/supervisor.h"
 
 struct toolbox;
+struct hooks;
 
 /* What the pointers name must live as long as the toolbox. */
 struct toolbox_config {
@@ -81,9 +82,11 @@ struct tool_result {
 	bool ran;                  /* a child was started for it */
 	bool invalid;              /* unknown tool or unusable input: counts for malformed_tool_use_exhausted */
 	bool denied;               /* permission; reason below */
-	const char *denied_reason; /* "mode", "rule", "path", "safetyCheck" or "command"; static */
+	const char *denied_reason; /* "mode", "rule", "path", "safetyCheck", "command" or "hook"; static */
 	bool cancels_siblings;     /* a Bash call that failed after it ran */
 	char *file;                /* path in the run directory that the text names (spilled output), or NULL; owned */
+	char *context;             /* what hooks say beside it, for the model behind the results; owned, or NULL */
+	char *ends_run;            /* a hook said that the run ends with this call, and why; owned, or NULL */
 };
 void tool_result_release(struct tool_result *r);
 

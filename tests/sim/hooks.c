@@ -62,7 +62,7 @@ static void answer(struct sim *s, const struct hook_call *call, int64_t when, co
 		if (strlen(words[i]) != n || strncmp(line, words[i], n) != 0)
 			continue;
 		struct sim_event *q = sim_at(s, when, LOOP_EV_HOOK);
-		q->ev.hook = (struct hook_answer){ call->kind, (enum hook_verdict)i, NULL };
+		q->ev.hook = (struct hook_answer){ .kind = call->kind, .verdict = (enum hook_verdict)i };
 		if (line[n])
 			q->ev.hook.text = sim_text(q, line + n + 1);
 		return;
@@ -81,7 +81,7 @@ static int hook_start(void *ctx, const struct hook_call *call, struct error *e)
 	witness_hook(s, call);
 	const char *said = next_line(s);
 	if (!strcmp(said, "none")) {
-		witness_hook_answer(s, &(struct hook_answer){ call->kind, HOOK_SAYS_PASS, NULL });
+		witness_hook_answer(s, &(struct hook_answer){ .kind = call->kind });
 		return 0;
 	}
 	s->hook_runs++;
