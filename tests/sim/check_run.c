@@ -203,6 +203,15 @@ void check_exclusive(struct sim *s, const struct step *step)
 		sim_problem(s, "'%s' starts before its answer is accepted", step->use->id);
 }
 
+/* A call that may have been cut is not what the model meant, however whole it looks. */
+void check_whole(struct sim *s, const struct step *step)
+{
+	const struct witness *w = s->w;
+
+	if (w->in_doubt && !strcmp(w->coming[w->ncoming - 1], step->use->id))
+		sim_problem(s, "'%s' starts, and may have been cut", step->use->id);
+}
+
 /* A call of a withdrawn answer may come again if it only looked at something. */
 void check_once(struct sim *s, const struct step *step)
 {

@@ -24,6 +24,7 @@ static const struct check {
 	{ 5, "an error is shown last", AT_EVENT, check_shown_once },
 	{ 5, "an error is shown once", AT_RESULT, check_withheld },
 	{ 6, "exclusion", AT_START, check_exclusive },
+	{ 7, "whole calls", AT_START, check_whole },
 	{ 7, "executed once", AT_START, check_once },
 	{ 7, "withdrawn", AT_EVENT, check_told },
 	{ 7, "side effects are named", AT_RESULT, check_side_effects },

@@ -45,6 +45,7 @@ static void model_cancel(void *ctx, enum model_kind kind)
 		if (kind == MODEL_MAIN) {
 			s->w->status = 0;
 			s->w->broke = false;
+			witness_stream_ends(s->w);
 		}
 	}
 	*sim_running(s, kind) = false;

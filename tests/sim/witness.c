@@ -20,6 +20,12 @@ static void forget_all(char **list, size_t *n)
 		free(list[--*n]);
 }
 
+static void remember(char **list, size_t *n, size_t max, const char *id)
+{
+	if (*n < max)
+		list[(*n)++] = strdup(id);
+}
+
 static void sent_clear(struct sent_list *l)
 {
 	while (l->n)
@@ -36,6 +42,7 @@ void witness_free(struct sim *s)
 	forget_all(w->answered, &w->nanswered);
 	forget_all(w->forgotten, &w->nforgotten);
 	forget_all(w->cut, &w->ncut);
+	forget_all(w->coming, &w->ncoming);
 	while (w->nran)
 		free(w->ran[--w->nran].id);
 	sent_clear(&w->last_main);
@@ -162,16 +169,61 @@ static void see_end(struct sim *s, const struct loop_event *ev)
 	w->costly += end->had_content && !end->complete;
 }
 
+/* It did not end where it was meant to. */
+static bool stops_short(const char *stop_reason)
+{
+	static const char *const reasons[] = { "max_tokens", "model_context_window_exceeded", "refusal" };
+
+	for (size_t i = 0; i < LENGTH(reasons); i++)
+		if (!strcmp(stop_reason, reasons[i]))
+			return true;
+	return false;
+}
+
 static void see_summary(struct witness *w, const struct model_event *ev)
 {
-	static const char *const bad[] = { "max_tokens", "model_context_window_exceeded", "refusal" };
-
 	if (ev->kind == MODEL_EV_MESSAGE_START)
 		w->bad_summary = false;
 	if (ev->kind == MODEL_EV_BLOCK)
 		w->bad_summary |= ev->block->kind == BLOCK_TOOL_USE;
-	for (size_t i = 0; ev->kind == MODEL_EV_STOP && i < LENGTH(bad); i++)
-		w->bad_summary |= !strcmp(ev->end.stop_reason, bad[i]);
+	if (ev->kind == MODEL_EV_STOP)
+		w->bad_summary |= stops_short(ev->end.stop_reason);
+}
+
+void witness_stream_ends(struct witness *w)
+{
+	if (!w->stopped) /* it broke, and behind what had come to its end */
+		w->in_doubt = false;
+}
+
+/* Which call of the answer may have been cut: the last one, until the answer goes on behind it or ends by itself. */
+static void see_calls(struct witness *w, const struct model_event *ev)
+{
+	switch (ev->kind) {
+	case MODEL_EV_MESSAGE_START:
+		forget_all(w->coming, &w->ncoming);
+		w->in_doubt = w->stopped = false;
+		break;
+	case MODEL_EV_BLOCK_START:
+		w->in_doubt = false;
+		break;
+	case MODEL_EV_BLOCK:
+		if (ev->block->kind != BLOCK_TOOL_USE)
+			break;
+		/* of two with the same id the second one gets another, which is not known here */
+		w->in_doubt = w->ncoming < LENGTH(w->coming) && !list_has(w->coming, w->ncoming, ev->block->id);
+		remember(w->coming, &w->ncoming, LENGTH(w->coming), ev->block->id);
+		break;
+	case MODEL_EV_STOP:
+		w->stopped = true;
+		w->in_doubt &= stops_short(ev->end.stop_reason);
+		break;
+	case MODEL_EV_END:
+		witness_stream_ends(w);
+		break;
+	default:
+		break;
+	}
 }
 
 void witness_model(struct sim *s, const struct loop_event *ev)
@@ -180,6 +232,8 @@ void witness_model(struct sim *s, const struct loop_event *ev)
 
 	if (ev->call == MODEL_COMPACT)
 		see_summary(s->w, &ev->model);
+	if (ev->call == MODEL_MAIN)
+		see_calls(s->w, &ev->model);
 	switch (ev->model.kind) {
 	case MODEL_EV_MESSAGE_START:
 		f->usage = ev->model.usage;
@@ -200,12 +254,6 @@ void witness_model(struct sim *s, const struct loop_event *ev)
 }
 
 /* ---- calls ---- */
-
-static void remember(char **list, size_t *n, size_t max, const char *id)
-{
-	if (*n < max)
-		list[(*n)++] = strdup(id);
-}
 
 void witness_start(struct sim *s, const struct block *use, bool safe)
 {

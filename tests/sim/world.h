@@ -170,8 +170,12 @@ struct witness {
 	char *forgotten[1024];
 	size_t nforgotten, forgotten_before; /* before the last main request was sent */
 	bool signalled;
-	int undying;   /* calls that were cancelled in vain and are not at their end */
-	bool declined; /* a refusal was seen in the answer that came last */
+	int undying;      /* calls that were cancelled in vain and are not at their end */
+	bool declined;    /* a refusal was seen in the answer that came last */
+	char *coming[64]; /* ids of the calls of the answer, as the server gives them */
+	size_t ncoming;
+	bool in_doubt; /* nothing that was seen tells that the last one was not cut */
+	bool stopped;  /* it was told why the answer ends */
 };
 
 void witness_open(struct sim *s);
@@ -182,6 +186,7 @@ void witness_hook(struct sim *s, const struct hook_call *call);
 void witness_hook_answer(struct sim *s, const struct hook_answer *a);
 void witness_event(struct sim *s, const struct event *ev); /* after the checks */
 void witness_model(struct sim *s, const struct loop_event *ev);
+void witness_stream_ends(struct witness *w); /* the main model's, in whichever way */
 void witness_flight_ends(struct sim *s, enum model_kind kind);
 void witness_forget(struct sim *s, const char *id);
 void witness_cut(struct sim *s, const char *id); /* its result is shortened, and the tools know of that */
