@@ -35,9 +35,9 @@ static void run_calls(struct loop *l, struct message *m, size_t *unusable)
 		if (loop_is_aborted(l) || l->nomem)
 			break;
 		calls_start(l);
-		if (l->broken)
-			break; /* a call could not be started: nothing would end the wait for it */
 		results_yield(&r);
+		if (l->broken)
+			break; /* a call could not be started: nothing would end the wait for it; or nobody reads */
 		if (executor_idle(&l->executor))
 			break;
 		take_event(l, CLOCK_NEVER);

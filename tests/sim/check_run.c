@@ -357,3 +357,10 @@ void check_background(struct sim *s, const struct step *step)
 	    !full && !s->w->undying && !s->w->backs_off && step->until >= s->cfg.deadline && step->until > s->clock)
 		sim_problem(s, "it waits for the background call");
 }
+
+/* When nobody reads the run ends at once. */
+void check_unread(struct sim *s, const struct step *step)
+{
+	if (s->w->unread && step->until > s->clock)
+		sim_problem(s, "it waits, and stdout is gone");
+}

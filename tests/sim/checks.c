@@ -59,6 +59,7 @@ static const struct check {
 	{ 0, "the account", AT_RESULT, check_account },
 	{ 0, "the result's words", AT_RESULT, check_end },
 	{ 0, "the background delays nothing", AT_WAIT, check_background },
+	{ 0, "nobody reads", AT_WAIT, check_unread },
 };
 
 /* Invariants that have no number are told by one behind the numbers. */

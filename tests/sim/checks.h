@@ -18,7 +18,7 @@ check_fn check_server_calls;
 check_fn check_results, check_all_answered, check_one_result, check_last_line, check_guards, check_breaker,
         check_withheld, check_shown_once, check_exclusive, check_once, check_told, check_side_effects, check_no_life,
         check_start_gate, check_end, check_tombstone, check_same_turn, check_layers, check_summary, check_progress,
-        check_account, check_history, check_background, check_steps, check_whole;
+        check_account, check_history, check_background, check_steps, check_whole, check_unread;
 
 /* ---- check_hooks.c ---- */
 check_fn check_hook, check_hook_over, check_objection, check_heard;

@@ -121,8 +121,10 @@ int sim_emit(void *ctx, struct event *ev, struct error *e)
 {
 	struct sim *s = ctx;
 
-	if (s->stdout_gone_at && s->clock >= s->stdout_gone_at)
+	if (s->stdout_gone_at && s->clock >= s->stdout_gone_at) {
+		s->w->unread = true;
 		return error_set(e, ERR_GONE, "stdout is gone");
+	}
 	snprintf(ev->uuid, sizeof ev->uuid, "uuid-%u", s->w->events);
 	sim_check(s, &(struct step){ .stage = AT_EVENT, .event = ev });
 	if (ev->kind == EVENT_RESULT)

@@ -176,6 +176,7 @@ struct witness {
 	size_t ncoming;
 	bool in_doubt; /* nothing that was seen tells that the last one was not cut */
 	bool stopped;  /* it was told why the answer ends */
+	bool unread;   /* a line could not be written */
 };
 
 void witness_open(struct sim *s);

@@ -410,6 +410,47 @@ static void stdout_gone_ends_the_run(void **state)
 	sim_release(&s);
 }
 
+/* The line that tells of the retry is the first that nobody reads. */
+static void stdout_gone_ends_a_backoff(void **state)
+{
+	static struct sim s;
+	const char *const script[] = { "after 500 | http 429 rate_limit_error slow | retry-after 60000", "text never",
+		                       NULL };
+
+	(void)state;
+	sim_init(&s, script);
+	s.stdout_gone_at = 1200;
+	sim_run(&s, "do it");
+	assert_string_equal(s.problem, "");
+	assert_int_equal(s.requests, 1);
+	assert_true(s.clock >= 1500); /* the attempt had failed */
+	assert_true(s.clock < 2000);  /* and the minute that the server asked for was not waited */
+	assert_true(s.out.broken);
+	assert_int_equal(s.out.reason, TERM_INTERNAL_ERROR);
+	assert_int_equal(s.out.exit_code, 1);
+	sim_release(&s);
+}
+
+/* What runs beside it is ended, however long it would take. */
+static void stdout_gone_ends_the_wait_for_calls(void **state)
+{
+	static struct sim s;
+	const char *const script[] = { "use SafeA t1 {\"ms\":300} | use SafeB t2 {\"ms\":100000}", "text never", NULL };
+
+	(void)state;
+	sim_init(&s, script);
+	s.stdout_gone_at = 1200;
+	sim_run(&s, "do it");
+	assert_string_equal(s.problem, "");
+	assert_non_null(sim_line(&s, "assistant SafeB t2"));
+	assert_null(sim_line(&s, "result"));
+	assert_int_equal(s.tool_runs, 2);
+	assert_true(s.clock < 2000);
+	assert_true(s.out.broken);
+	assert_int_equal(s.out.reason, TERM_INTERNAL_ERROR);
+	sim_release(&s);
+}
+
 /* Nothing starts then, but what ran before comes to its end, once. */
 static void calls_end_while_the_output_is_full(void **state)
 {
@@ -461,7 +502,7 @@ static void second_signal_skips_the_grace(void **state)
 int main(void)
 {
 	enum { NPATHS = sizeof paths / sizeof *paths };
-	struct CMUnitTest tests[2 * NPATHS + 5];
+	struct CMUnitTest tests[2 * NPATHS + 7];
 	size_t n = 0;
 
 	for (size_t i = 0; i < NPATHS; i++) {
@@ -471,6 +512,8 @@ int main(void)
 	}
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(cap_is_raised_for_good);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(stdout_gone_ends_the_run);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(stdout_gone_ends_a_backoff);
+	tests[n++] = (struct CMUnitTest)cmocka_unit_test(stdout_gone_ends_the_wait_for_calls);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(calls_end_while_the_output_is_full);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(a_lost_supervisor_ends_the_run);
 	tests[n++] = (struct CMUnitTest)cmocka_unit_test(second_signal_skips_the_grace);
