@@ -22,6 +22,8 @@ void tool_result_release(struct tool_result *r)
 	free(r->content_json);
 	free(r->structured);
 	free(r->file);
+	free(r->context);
+	free(r->ends_run);
 	memset(r, 0, sizeof *r);
 }
 

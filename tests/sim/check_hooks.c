@@ -23,7 +23,7 @@ static void check_stop(struct sim *s, const struct hook_call *call)
 		sim_problem(s, "a stop hook is asked, and no answer was accepted");
 	if (w->nopen)
 		sim_problem(s, "a stop hook is asked, and '%s' is to be run", w->open_calls[0]);
-	if (w->hooks_said != HOOKS_NOT_ASKED)
+	if (w->said[HOOK_STOP] != HOOKS_NOT_ASKED)
 		sim_problem(s, "a stop hook is asked twice");
 	if (call->stop_hook_active != (w->objections > 0))
 		sim_problem(s, "stop_hook_active is %d after %d objections", call->stop_hook_active, w->objections);
@@ -43,7 +43,7 @@ void check_hook(struct sim *s, const struct step *step)
 		sim_problem(s, "a hook is asked when the run has failed and this was told");
 	if (call->kind == HOOK_STOP)
 		check_stop(s, call);
-	else if (!call->category || !call->error)
+	else if (call->kind == HOOK_STOP_FAILURE && (!call->category || !call->error))
 		sim_problem(s, "hooks are not told what failed");
 }
 
@@ -79,8 +79,8 @@ void check_objection(struct sim *s, const struct step *step)
 	if (ev->kind != EVENT_TRANSITION)
 		return;
 	bool goes_on = !strcmp(ev->u.transition.reason, continue_row(CONT_STOP_HOOK_BLOCKING)->name);
-	if (goes_on != (s->w->hooks_said == (int)HOOK_SAYS_BLOCK) || s->w->hooks_said == (int)HOOK_SAYS_END)
-		sim_problem(s, "%s, and the hooks have said %d", ev->u.transition.reason, s->w->hooks_said);
+	if (goes_on != (s->w->said[HOOK_STOP] == (int)HOOK_SAYS_BLOCK) || s->w->said[HOOK_STOP] == (int)HOOK_SAYS_END)
+		sim_problem(s, "%s, and the hooks have said %d", ev->u.transition.reason, s->w->said[HOOK_STOP]);
 }
 
 /* The run ends as they have said. */
@@ -96,8 +96,8 @@ void check_heard(struct sim *s, const struct step *step)
 		     { TERM_STOP_BLOCKS, HOOK_SAYS_BLOCK } };
 
 	for (size_t i = 0; i < LENGTH(ends) && r != TERM_INTERNAL_ERROR; i++)
-		if ((r == ends[i].reason) != (w->hooks_said == ends[i].said))
-			sim_problem(s, "%s, and the hooks have said %d", terminal_row(r)->name, w->hooks_said);
+		if ((r == ends[i].reason) != (w->said[HOOK_STOP] == ends[i].said))
+			sim_problem(s, "%s, and the hooks have said %d", terminal_row(r)->name, w->said[HOOK_STOP]);
 	if (r == TERM_STOP_BLOCKS && (!s->cfg.max_stop_blocks || w->objections != s->cfg.max_stop_blocks))
 		sim_problem(s, "%s after %d objections", terminal_row(r)->name, w->objections);
 	if (is_failure(r) && !w->told_failure && !w->signalled && s->clock < s->cfg.deadline)

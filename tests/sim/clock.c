@@ -80,6 +80,7 @@ static void hand_out(struct sim *s, struct sim_event *q, struct loop_event *ev)
 	s->w->signalled |= q->ev.kind == LOOP_EV_SIGNAL;
 	if (q->ev.kind == LOOP_EV_TOOL) {
 		s->w->undying -= q->gone;
+		s->tool_runs -= q->refused; /* it did not start, as it turns out */
 		if (!q->gone)
 			*(q->safe ? &s->running_safe : &s->running_unsafe) -= 1;
 		s->current[3] = q->call;

@@ -123,6 +123,7 @@ void sim_run(struct sim *s, const char *task)
 
 	sim_tool_deps(&deps);
 	sim_hook_deps(&deps);
+	sim_user_deps(&deps);
 	if (s->stand_before)
 		s->stand_before(&deps);
 	s->task = task;
@@ -133,6 +134,8 @@ void sim_run(struct sim *s, const char *task)
 		sim_draw_world(s);
 	plan_signal(s, s->signal_at);
 	plan_signal(s, s->second_signal_at);
+	if (s->interrupt_at)
+		sim_at(s, s->interrupt_at, LOOP_EV_INTERRUPT);
 	if (s->full_until)
 		sim_at(s, s->full_until, LOOP_EV_OUTPUT);
 	add_task(s, task);

@@ -16,9 +16,10 @@
  * unless it is written. Each block takes 10 ms to come; what stands behind "burst" comes at once.
  *
  * Tools: Safe* are read-only, Unsafe* are not, Unknown* do not exist, Deny* are denied, Fail* is an unsafe call
- * that fails after it ran (as Bash does), Slow* takes 100 s, others 10 ms (or what "ms" in the input says). "size" in
- * the input is the result's length in bytes, "image" makes it a picture, "undead" a call that does not end when it is
- * cancelled.
+ * that fails after it ran (as Bash does), Slow* takes 100 s, others 10 ms (or what "ms" in the input says). Refuse* is
+ * an unsafe call that is denied only when its hooks have answered. "size" in the input is the result's length in bytes,
+ * "image" makes it a picture, "undead" a call that does not end when it is cancelled; "context" is a text beside the
+ * result, "ends" says why the run ends with this call.
  *
  * With a window the model counts what it is sent, and answers as servers do what does not fit; such a request uses up
  * no line of a script.
@@ -43,19 +44,24 @@ struct sim_cover {
 
 struct sim {
 	/* given */
-	const char *const *script; /* NULL terminated; after the last line the model answers "text done" */
-	uint64_t seed;             /* with script NULL: answers are drawn at random */
-	const char *const *hooks; /* what hooks say, see hooks.c; the last line again and again. NULL: none, or drawn */
-	bool any_world;           /* the configuration is drawn as well */
-	bool replay;              /* the draws are those in choices, then zeros */
-	int64_t window;           /* of the made-up model, in tokens; 0 = it takes anything */
-	int bytes_per_token;      /* as it counts */
-	int64_t fixed_tokens;     /* what system and tools take */
-	int64_t supervisor_lost_at; /* virtual ms, 0 = never */
-	struct sim_cover *cover;    /* or NULL */
-	struct loop_config cfg;     /* filled by sim_init, may be changed before sim_run */
-	int64_t signal_at;          /* virtual ms, 0 = never */
+	const char *const *script;      /* NULL terminated; after the last line the model answers "text done" */
+	uint64_t seed;                  /* with script NULL: answers are drawn at random */
+	const char *const *hooks;       /* what hooks say, see hooks.c. NULL: none, or drawn */
+	const char *const *messages;    /* further user messages, one after the other; NULL = none */
+	const char *const *arrivals;    /* "MS TEXT": messages that come meanwhile, at that virtual time; NULL = none */
+	const char *const *attachments; /* told behind results; "-" ends what is told at a time. NULL = none */
+	bool stays_open;                /* the last message is not known to be the last */
+	bool any_world;                 /* the configuration is drawn as well */
+	bool replay;                    /* the draws are those in choices, then zeros */
+	int64_t window;                 /* of the made-up model, in tokens; 0 = it takes anything */
+	int bytes_per_token;            /* as it counts */
+	int64_t fixed_tokens;           /* what system and tools take */
+	int64_t supervisor_lost_at;     /* virtual ms, 0 = never */
+	struct sim_cover *cover;        /* or NULL */
+	struct loop_config cfg;         /* filled by sim_init, may be changed before sim_run */
+	int64_t signal_at;              /* virtual ms, 0 = never */
 	int64_t second_signal_at;
+	int64_t interrupt_at; /* by the user: that message's work ends */
 	int64_t stdout_gone_at;
 	int64_t full_from, full_until;                /* stdout's reader is slow meanwhile: no call may start */
 	void (*stand_before)(struct loop_deps *deps); /* puts functions of its own before the simulator's; or NULL */
@@ -88,7 +94,7 @@ struct sim {
 	int64_t clock;
 	struct sim_event *queue;
 	size_t next_line;
-	size_t next_hook;
+	size_t next_hook[HOOK_EVENTS], next_message, next_arrival, next_attachment;
 	bool ended, running_model, running_background, running_hook;
 	int running_safe, running_unsafe;
 	uint64_t rng;

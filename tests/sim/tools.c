@@ -27,6 +27,16 @@ static void set_size(struct tool_result *r, size_t n)
 	r->text_len = n;
 }
 
+/* The text that the input has under that name, or NULL; the caller's. */
+static char *said(const struct block *use, const char *name)
+{
+	char key[32];
+	size_t n = (size_t)snprintf(key, sizeof key, "\"%s\":\"", name);
+	const char *at = strstr(use->input, key);
+
+	return at ? strndup(at + n, strcspn(at + n, "\"")) : NULL;
+}
+
 static void set_image(struct tool_result *r)
 {
 	free(r->text);
@@ -34,6 +44,16 @@ static void set_image(struct tool_result *r)
 	r->text_len = 0;
 	r->content_json = strdup("[{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\","
 	                         "\"data\":\"iVBORw0KGgo=\"}}]");
+}
+
+/* Hooks were asked first, and what they said is no. */
+static void set_refused(struct sim_event *q)
+{
+	tool_result_release(&q->result);
+	set_text(&q->result, "refused", true);
+	q->result.denied = q->refused = true;
+	q->result.denied_reason = "hook";
+	q->result.ran = false;
 }
 
 static bool output_full(void *ctx)
@@ -80,6 +100,10 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 	q->undead = strstr(use->input, "\"undead\"") != NULL;
 	q->result.ran = true;
 	q->result.cancels_siblings = fails;
+	q->result.context = said(use, "context");
+	q->result.ends_run = said(use, "ends");
+	if (sim_begins(use->name, "Refuse"))
+		set_refused(q);
 	return 1;
 }
 
@@ -100,6 +124,8 @@ static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 		copy->call = strdup(tool_use_id);
 		copy->safe = q->safe;
 		copy->ev.tool_use_id = copy->call;
+		copy->refused = q->refused;
+		copy->result.ran = !q->refused;
 		set_text(&copy->result, "[interrupted]", true);
 		q->ev.kind = LOOP_EV_OUTPUT; /* what is left of the old event says nothing */
 		return;

@@ -5,12 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static void forget_verdicts(struct witness *w)
+{
+	for (size_t i = 0; i < LENGTH(w->said); i++)
+		w->said[i] = HOOKS_NOT_ASKED;
+}
+
 void witness_open(struct sim *s)
 {
 	s->w = calloc(1, sizeof *s->w);
 	s->w->anchor = -1;
 	s->w->guess = true;
-	s->w->hooks_said = HOOKS_NOT_ASKED;
+	forget_verdicts(s->w);
 	s->digest = 14695981039346656037u;
 }
 
@@ -296,18 +302,15 @@ static void calls_settled(struct witness *w)
 
 void witness_hook(struct sim *s, const struct hook_call *call)
 {
-	if (call->kind == HOOK_STOP_FAILURE)
-		s->w->told_failure = true;
-	else
-		s->w->hooks_said = HOOKS_NOT_ANSWERED;
+	s->w->told_failure |= call->kind == HOOK_STOP_FAILURE;
+	s->w->said[call->kind] = HOOKS_NOT_ANSWERED;
 }
 
 void witness_hook_answer(struct sim *s, const struct hook_answer *a)
 {
-	if (a->kind == HOOK_STOP_FAILURE)
-		return;
-	s->w->hooks_said = (int)a->verdict;
-	snprintf(s->w->objection, sizeof s->w->objection, "%s", a->text ? a->text : "");
+	s->w->said[a->kind] = (int)a->verdict;
+	if (a->kind == HOOK_STOP || a->kind == HOOK_VERIFY)
+		snprintf(s->w->objection, sizeof s->w->objection, "%s", a->text ? a->text : "");
 }
 
 /* ---- events ---- */
@@ -333,7 +336,7 @@ static void count_transition(struct witness *w, enum continue_reason to)
 	w->recoveries += to == CONT_MAX_OUTPUT_RECOVERY;
 	w->reactives += to == CONT_REACTIVE_COMPACT;
 	w->objections += to == CONT_STOP_HOOK_BLOCKING;
-	w->hooks_said = HOOKS_NOT_ASKED;
+	forget_verdicts(w);
 	w->nudges += to == CONT_EMPTY_NUDGE;
 	w->pauses += to == CONT_PAUSE_TURN;
 	w->salvages += to == CONT_SALVAGED_STREAM && !w->switched; /* else it was the other model's */

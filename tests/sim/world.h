@@ -17,6 +17,7 @@ struct sim_event {
 	size_t ntexts;
 	struct tool_result result;
 	char *call;        /* tool events: the id */
+	bool refused;      /* nothing ran, and nothing will */
 	bool safe, undead; /* it does not end by being cancelled */
 	bool gone;         /* cancelled in vain: it counts no more */
 };
@@ -63,6 +64,9 @@ void sim_tool_deps(struct loop_deps *deps);
 /* ---- hooks.c ---- */
 void sim_draw_hooks(struct sim *s);
 void sim_hook_deps(struct loop_deps *deps);
+
+/* ---- user.c ---- */
+void sim_user_deps(struct loop_deps *deps);
 
 /* ---- trace.c: what the loop emits, as short lines ---- */
 int sim_emit(void *ctx, struct event *ev, struct error *e);
@@ -141,10 +145,10 @@ struct witness {
 	int failures_in_a_row; /* of compactions */
 	/* hooks */
 	int objections;
-	int hooks_said;      /* enum hook_verdict, of stop hooks since the last transition; nobody to ask is a pass */
-	char objection[256]; /* what they said */
-	bool told_failure;   /* hooks were asked about an API error */
-	bool broke;          /* the main model's last attempt */
+	int said[HOOK_EVENTS]; /* enum hook_verdict since the last transition; nobody to ask is a pass */
+	char objection[256];   /* what they said */
+	bool told_failure;     /* hooks were asked about an API error */
+	bool broke;            /* the main model's last attempt */
 	/* lines */
 	unsigned events;
 	int pending_lines; /* shown, and neither accepted nor withdrawn */
