@@ -169,6 +169,8 @@ static void end_executing(struct loop *l)
 			take_interrupted(l, ev.tool_use_id);
 		} else if (ev.kind == LOOP_EV_SIGNAL) {
 			take_signal(l, ev.signo);
+		} else if (ev.kind == LOOP_EV_INTERRUPT) {
+			l->interrupted = true;
 		} else if (ev.kind == LOOP_EV_BROKEN) {
 			l->broken = true;
 			l->broken_error = ev.error;

@@ -61,6 +61,8 @@ struct loop_deps {
 	/* A result that is too long to enter whole: keeps all of it (unless res->file names it already) and cuts the
 	 * text to `allowed` bytes: head, tail, how long it was and where it can be read. -1: no memory. */
 	int (*tool_shorten)(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed);
+	/* Is there any hook for events of that kind? What is told them is put together only then. */
+	bool (*hook_any)(void *ctx, enum hook_event kind);
 	/* Asks all hooks that this is the business of, one asking at a time (those about a call of a tool are the
 	 * tool's, see struct tool_result). 1 = one LOOP_EV_HOOK comes, 0 = there is none to ask, -1 *e: the world is
 	 * broken. The strings of the call are borrowed until then. */

@@ -126,6 +126,8 @@ static void add_default_error(struct loop *l, enum terminal_reason reason)
 		loop_add_error(l, "out of memory");
 	else if (l->signo)
 		loop_add_error(l, "ended by signal %d (%s)", l->signo, strsignal(l->signo));
+	else if (l->interrupted)
+		loop_add_error(l, "interrupted by the user");
 	else if (l->timed_out)
 		loop_add_error(l, "the wall time of %lld s is over", (long long)(l->cfg->wall_time_ms / 1000));
 	else
@@ -159,7 +161,6 @@ static size_t fill_limits(const struct loop *l, struct limit_line *v)
 
 static void emit_result(struct loop *l, struct loop_outcome *out)
 {
-	const struct loop_config *c = l->cfg;
 	const struct account *a = &l->account;
 	struct limit_line limits[MAX_LIMITS];
 	struct denial *denials = calloc(l->ndenied + 1, sizeof *denials);
@@ -177,7 +178,7 @@ static void emit_result(struct loop *l, struct loop_outcome *out)
 		.result_len = answered && l->result ? l->result_len : 0,
 		.errors = (const char *const *)l->errors,
 		.nerrors = l->nerrors,
-		.duration_ms = l->deps->now(l->deps->ctx) - c->started,
+		.duration_ms = l->deps->now(l->deps->ctx) - l->began,
 		.duration_api_ms = a->api_ms,
 		.num_turns = l->state.turn_count,
 		.stop_reason = l->stop_reason,

@@ -99,7 +99,7 @@ enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why
 
 bool loop_is_aborted(const struct loop *l)
 {
-	return l->signals > 0 || l->timed_out || l->broken;
+	return l->signals > 0 || l->timed_out || l->interrupted || l->broken;
 }
 
 bool loop_next_event(struct loop *l, int64_t until, struct loop_event *ev)
@@ -131,6 +131,9 @@ bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev)
 		if (!l->signo)
 			l->signo = ev->signo;
 		l->signals++;
+		return false;
+	case LOOP_EV_INTERRUPT:
+		l->interrupted = true;
 		return false;
 	case LOOP_EV_BROKEN:
 		l->broken = true;

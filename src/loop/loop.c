@@ -66,72 +66,20 @@ static struct verdict step(struct loop *l)
 	return stop(l, stopped);
 }
 
-static void release(struct loop *l)
+enum terminal_reason loop_work(struct loop *l)
 {
-	reply_release(&l->reply);
-	executor_release(&l->executor);
-	for (size_t i = 0; i < l->nstrays; i++)
-		block_unref(l->strays[i]);
-	free(l->strays);
-	for (size_t i = 0; i < l->ndenied; i++)
-		block_unref(l->denied[i]);
-	free(l->denied);
-	for (size_t i = 0; i < l->nside_effects; i++)
-		free(l->side_effects[i]);
-	free(l->side_effects);
-	for (size_t i = 0; i < l->nerrors; i++)
-		free(l->errors[i]);
-	free(l->errors);
-	call_failure_release(&l->failure);
-	free(l->account.models);
-	free(l->compact_error);
-	context_free(l->context);
-	free(l->result);
-	free(l->stop_reason);
-}
-
-void loop_run(const struct loop_config *cfg, const struct loop_deps *deps, struct history *history,
-              struct loop_outcome *out)
-{
-	struct loop l = {
-		.cfg = cfg,
-		.deps = deps,
-		.state = { .messages = history },
-		.estimate = { .anchor_tokens = -1 },
-		.fixed_bytes = (cfg->system ? strlen(cfg->system) : 0) +
-		               (cfg->tools_json ? strlen(cfg->tools_json) : 0),
-		.failure = { .retry_after_ms = -1 },
-	};
-	const struct context_config context = { .microcompact_keep = cfg->context.microcompact_keep,
-		                                .may_clear = deps->tool_may_clear,
-		                                .forget = deps->tool_forget,
-		                                .ctx = deps->ctx };
-	struct error e = ERROR_INIT;
-	struct event init = { .kind = EVENT_INIT };
-
-	executor_init(&l.executor, cfg->tool_concurrency);
-	init.u.init = cfg->init;
-	loop_emit(&l, &init);
-	l.context = context_open(&context, &e);
-	if (l.context)
-		loop_use_model(&l, 0);
-	else
-		l.nomem = true;
 	for (;;) {
-		struct verdict v = l.nomem ? verdict_term(TERM_INTERNAL_ERROR) : step(&l);
-		if (l.falls_back && !v.term)
-			v = loop_fall_back(&l, &v);
-		if (v.term && !l.nomem && !l.broken)
-			v.term = hooks_tell_failure(&l, v.term);
-		if (l.nomem || l.broken)
+		struct verdict v = l->nomem ? verdict_term(TERM_INTERNAL_ERROR) : step(l);
+		if (l->falls_back && !v.term)
+			v = loop_fall_back(l, &v);
+		if (v.term && !l->nomem && !l->broken)
+			v.term = hooks_tell_failure(l, v.term);
+		if (l->nomem || l->broken)
 			v = verdict_term(TERM_INTERNAL_ERROR);
-		if (v.term) {
-			loop_finish(&l, v.term, out);
-			break;
-		}
-		if (v.cont)
-			advance(&l, &v);
-		reply_release(&l.reply);
+		if (!v.term && v.cont)
+			advance(l, &v);
+		reply_release(&l->reply);
+		if (v.term)
+			return v.term;
 	}
-	release(&l);
 }

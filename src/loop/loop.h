@@ -63,12 +63,14 @@ struct loop_outcome {
 };
 
 /* The loop of one conversation: budgets, counts and what is known of its context last over all its user messages.
- * *history grows and stays the caller's. NULL with *e: no memory. */
+ * *history grows and stays the caller's; it is opened before the first message is in it. NULL with *e: no memory. */
 struct loop;
 struct loop *loop_open(const struct loop_config *cfg, const struct loop_deps *deps, struct history *history,
                        struct error *e);
-/* Works on the user message that *history ends with until there is one result. All events from init to the result are
- * emitted; with the first message the session starts, with the last (deps.more_to_come) it ends. */
+/* Works on the user message that *history ends with (what was added since loop_open, or since the last message came to
+ * its end) until there is one result. All events from init to the result are emitted; with the first message the
+ * session starts, with the last (deps.more_to_come) it ends. Turns, guards, errors and what was denied are counted for
+ * each message anew, as are durations; tokens, cost, requests, calls of tools and the wall time in all. */
 void loop_message(struct loop *l, struct loop_outcome *out);
 void loop_close(struct loop *l);
 

@@ -142,11 +142,14 @@ struct loop {
 	bool no_compact_model; /* the one for summaries failed for good */
 	char *compact_error;   /* why the last compaction failed, NULL = it did not */
 	struct background background;
+	int messages;  /* of the user that were, or are, worked on */
+	int64_t began; /* monotonic ms: the message's durations count from here */
 	/* how it ends */
 	int signo;
-	int signals;    /* how many came: the second skips the grace periods */
-	bool timed_out; /* the deadline has come */
-	bool failed;    /* by an API error that no recovery undid: it is shown, whatever comes behind it */
+	int signals;      /* how many came: the second skips the grace periods */
+	bool timed_out;   /* the deadline has come */
+	bool interrupted; /* the user wants no more of this message */
+	bool failed;      /* by an API error that no recovery undid: it is shown, whatever comes behind it */
 	bool broken;
 	struct error broken_error;
 	struct block **denied; /* tool_use blocks, references */
@@ -161,6 +164,10 @@ struct loop {
 	int transitions[CONT_COUNT];
 	bool nomem;
 };
+
+/* ---- loop.c ---- */
+/* The iterations for one user message: what they end with. */
+enum terminal_reason loop_work(struct loop *l);
 
 /* ---- gate.c ---- */
 enum gate { GATE_GO, GATE_ABORT, GATE_LIMIT };

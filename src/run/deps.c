@@ -116,6 +116,12 @@ static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *
 	return toolbox_shorten(w->toolbox, tool_use_id, res, allowed);
 }
 
+static bool hook_any(void *ctx, enum hook_event kind)
+{
+	(void)ctx, (void)kind;
+	return false; /* nobody declares any */
+}
+
 static int hook_start(void *ctx, const struct hook_call *call, struct error *e)
 {
 	(void)ctx, (void)call, (void)e;
@@ -125,6 +131,24 @@ static int hook_start(void *ctx, const struct hook_call *call, struct error *e)
 static void hook_cancel(void *ctx, const struct hook_call *call)
 {
 	(void)ctx, (void)call;
+}
+
+static int attachment(void *ctx, struct buf *out, struct error *e)
+{
+	(void)ctx, (void)out, (void)e;
+	return 0; /* no file is told of */
+}
+
+static struct message *user_message(void *ctx)
+{
+	(void)ctx;
+	return NULL; /* the task is all that there is */
+}
+
+static bool more_to_come(void *ctx)
+{
+	(void)ctx;
+	return false;
 }
 
 /* Commands that were still running in the background: nobody should take their output for complete. */
@@ -257,8 +281,12 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.recent_file = recent_file,
 		.files_attached = files_attached,
 		.tool_shorten = tool_shorten,
+		.hook_any = hook_any,
 		.hook_start = hook_start,
 		.hook_cancel = hook_cancel,
+		.attachment = attachment,
+		.user_message = user_message,
+		.more_to_come = more_to_come,
 		.emit = emit,
 		.output_full = output_full,
 		.new_id = world_new_id,

@@ -141,6 +141,12 @@ static void tell_call(struct sim *s, const struct hook_call *call)
 	        call->error ? ": " : "", call->error ? call->error : "");
 }
 
+static bool hook_any(void *ctx, enum hook_event kind)
+{
+	(void)ctx, (void)kind;
+	return false;
+}
+
 static int hook_start(void *ctx, const struct hook_call *call, struct error *e)
 {
 	struct sim *s = ctx;
@@ -179,6 +185,7 @@ static void hook_cancel(void *ctx, const struct hook_call *call)
 
 void sim_hook_deps(struct loop_deps *deps)
 {
+	deps->hook_any = hook_any;
 	deps->hook_start = hook_start;
 	deps->hook_cancel = hook_cancel;
 }

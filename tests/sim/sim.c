@@ -69,6 +69,24 @@ static int64_t now(void *ctx)
 	return ((struct sim *)ctx)->clock;
 }
 
+static int attachment(void *ctx, struct buf *out, struct error *e)
+{
+	(void)ctx, (void)out, (void)e;
+	return 0;
+}
+
+static struct message *user_message(void *ctx)
+{
+	(void)ctx;
+	return NULL;
+}
+
+static bool more_to_come(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
 void sim_init(struct sim *s, const char *const *script)
 {
 	static const struct catalog_row row = { "sim", 200000, 64000, { 1000, 1250, 2000, 100, 5000 }, 0, { 0 }, 0 };
@@ -114,6 +132,9 @@ void sim_run(struct sim *s, const char *task)
 		.ctx = s,
 		.model_start = model_start,
 		.model_cancel = model_cancel,
+		.attachment = attachment,
+		.user_message = user_message,
+		.more_to_come = more_to_come,
 		.emit = sim_emit,
 		.new_id = new_id,
 		.random01 = random01,
