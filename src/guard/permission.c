@@ -82,7 +82,7 @@ static bool scalar(const struct json *doc, const char *key, struct buf *out)
 	}
 }
 
-static bool fits_input(const struct rule *r, const struct json *doc)
+bool rule_fits_input(const struct rule *r, const struct json *doc)
 {
 	struct buf text = BUF_INIT(BUF_HUGE);
 	bool fits = false;
@@ -106,7 +106,7 @@ static const struct rule *call_rule(const struct permissions *p, enum rule_effec
 		const struct rule *r = &p->rule[i];
 		if (r->effect != effect || !rule_names(r, call->tool))
 			continue;
-		if (r->kind == RULE_TOOL || fits_input(r, doc))
+		if (r->kind == RULE_TOOL || rule_fits_input(r, doc))
 			return r;
 	}
 	return NULL;
@@ -124,6 +124,18 @@ static void forbid(const struct permissions *p, const struct permission_call *ca
 	r = call_rule(p, RULE_ASK, call, doc);
 	if (r)
 		finding_worsen(f, PERMIT_ASK, "rule", r, "it falls under the ask rule %.300s", r->text);
+}
+
+/* Mode plan lets nobody say yes to what changes something. */
+static enum permission_lift lift_of(const struct permissions *p, const struct permission_call *call)
+{
+	return p->mode == MODE_PLAN && !call->read_only ? LIFT_NOTHING : call->lift;
+}
+
+static void lift_all(const struct permissions *p, const struct permission_call *call, struct finding *f)
+{
+	if (f->permit == PERMIT_ASK && lift_of(p, call) == LIFT_ALL)
+		*f = (struct finding){ .permit = PERMIT_ALLOW };
 }
 
 static bool has_path_rules(const struct permissions *p)
@@ -149,8 +161,13 @@ static void judge_path(const struct permissions *p, const struct permission_call
 		return;
 	}
 	path_forbidden(p, use, &t, false, f);
-	path_permitted(p, use, call->tool, &t, &v->explicit_allow, f);
-	if (f->permit == PERMIT_ALLOW && has_path_rules(p)) {
+	if (lift_of(p, call) == LIFT_QUESTION)
+		path_lifted(p, use, &t, f);
+	else
+		path_permitted(p, use, call->tool, &t, &v->explicit_allow, f);
+	lift_all(p, call, f);
+	v->explicit_allow = v->explicit_allow || lift_of(p, call) != LIFT_NOTHING;
+	if (f->permit == PERMIT_ALLOW && (has_path_rules(p) || lift_of(p, call) != LIFT_NOTHING)) {
 		v->path = strdup(target_real(&t));
 		if (!v->path)
 			finding_worsen(f, PERMIT_DENY, "path", NULL, "out of memory");
@@ -161,7 +178,7 @@ static void judge_path(const struct permissions *p, const struct permission_call
 static void judge_tool(const struct permissions *p, const struct permission_call *call, const struct json *doc,
                        struct finding *f)
 {
-	if (call->read_only || p->mode == MODE_BYPASS)
+	if (call->read_only || p->mode == MODE_BYPASS || lift_of(p, call) == LIFT_QUESTION)
 		return;
 	if (p->mode == MODE_PLAN)
 		finding_worsen(f, PERMIT_ASK, "mode", NULL, "mode plan changes nothing");
@@ -202,14 +219,16 @@ void permissions_judge(const struct permissions *p, const struct permission_call
 	forbid(p, call, &doc, &f);
 	if (f.permit != PERMIT_DENY) {
 		if (call->subject == SUBJECT_COMMAND && call->text)
-			command_judge(p, call, &f);
+			command_judge(p, call, lift_of(p, call) == LIFT_QUESTION, &f);
 		else if (call->subject == SUBJECT_READ || call->subject == SUBJECT_EDIT)
 			judge_path(p, call, v, &f);
 		else
 			judge_tool(p, call, &doc, &f);
 	}
 	json_release(&doc);
+	lift_all(p, call, &f);
 	v->permit = f.permit == PERMIT_ASK && p->mode == MODE_DONT_ASK ? PERMIT_DENY : f.permit;
+	v->may_ask = v->permit == PERMIT_ASK && (p->mode != MODE_PLAN || call->read_only);
 	v->reason_type = f.type ? f.type : "mode";
 	if (v->permit != PERMIT_ALLOW)
 		v->why = explain(call, &f);
@@ -285,4 +304,11 @@ enum permission_standing permissions_standing(const struct permissions *p, const
 	if (p->mode == MODE_ACCEPT_EDITS && subject == SUBJECT_EDIT)
 		return STANDING_POSSIBLE;
 	return could_allow(p, tool, subject) ? STANDING_POSSIBLE : STANDING_NEVER;
+}
+
+bool permissions_may_lift(const struct permissions *p, const char *tool, bool read_only, enum permission_lift lift)
+{
+	if (tool_rule(p, RULE_DENY, tool) || (p->mode == MODE_PLAN && !read_only))
+		return false;
+	return lift == LIFT_QUESTION ? !tool_rule(p, RULE_ASK, tool) : p->mode != MODE_DONT_ASK;
 }

@@ -41,6 +41,15 @@ enum permission_subject {
 	SUBJECT_COMMAND /* text is a bash command */
 };
 
+/* Somebody who may has said yes to the call in place of the person who would be asked. Nothing lifts what is denied,
+ * nor mode plan for what changes something. */
+enum permission_lift {
+	LIFT_NOTHING,
+	LIFT_QUESTION, /* before anybody asked: want of a rule, and where the path lies. Ask rules, protected places and
+	                  commands that cannot be judged are still to be asked about */
+	LIFT_ALL       /* in answer to the question that PERMIT_ASK is */
+};
+
 struct permission_call {
 	const char *tool;
 	bool read_only; /* the tool changes nothing */
@@ -49,6 +58,7 @@ struct permission_call {
 	const char *cwd;   /* where a command starts; relative paths are resolved from the workspace, or from here for a
 	                      command. NULL = workspace */
 	const char *input; /* the call's JSON object, for rules on parameters */
+	enum permission_lift lift;
 };
 
 enum permit { PERMIT_ALLOW, PERMIT_ASK, PERMIT_DENY };
@@ -56,9 +66,11 @@ enum permit { PERMIT_ALLOW, PERMIT_ASK, PERMIT_DENY };
 struct permission_verdict {
 	enum permit permit;
 	const char *reason_type; /* static: "rule", "mode", "path", "safetyCheck", "command" */
-	bool explicit_allow;     /* an allow rule named it: a path outside the working directories may be read */
-	char *path; /* of an allowed path, if there are rules on paths: what it led to when it was judged, without
-	               links. What is opened must be that. Owned, or NULL */
+	bool explicit_allow;     /* an allow rule named it, or it was lifted: a path outside the working directories may
+	                            be read */
+	bool may_ask;            /* not allowed, and LIFT_ALL would change that */
+	char *path; /* of an allowed path, if there are rules on paths or it was lifted: what it led to when it was
+	               judged, without links. What is opened must be that. Owned, or NULL */
 	char *why;  /* one line for people and the model; owned, may be NULL without memory */
 };
 void permission_verdict_release(struct permission_verdict *v);
@@ -82,6 +94,14 @@ enum permission_standing {
 };
 enum permission_standing permissions_standing(const struct permissions *p, const char *tool, bool read_only,
                                               enum permission_subject subject);
+
+/* Of a tool that stands at NEVER: could a call of it be allowed if somebody lifted it? */
+bool permissions_may_lift(const struct permissions *p, const char *tool, bool read_only, enum permission_lift lift);
+
+/* Does the call fall under the rule? A filter that decides who is told of the call: the rule reads as one of allow, but
+ * one of several commands is enough, and a command that cannot be judged falls under every rule on commands, as
+ * everything does under one that is malformed. call->text: "" or NULL = the workspace. */
+bool permissions_meets(const struct permissions *p, const char *rule, const struct permission_call *call);
 
 enum permission_mode permissions_mode(const struct permissions *p);
 const char *permission_mode_name(enum permission_mode mode);

@@ -3,6 +3,7 @@
 #define QUERN_GUARD_PERMISSION_PRIVATE_H
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "guard/path_names.h"
 #include "guard/path_rule.h"
 #include "guard/permission.h"
@@ -60,17 +61,26 @@ const struct rule *path_rule_any(const struct permissions *p, enum path_use use)
  * name as a whole; NULL for a shell's redirection. *named: an allow rule names the path. */
 void path_permitted(const struct permissions *p, enum path_use use, const char *tool, const struct target *t,
                     bool *named, struct finding *f);
+/* What is left of that for a path that was lifted: protection. */
+void path_lifted(const struct permissions *p, enum path_use use, const struct target *t, struct finding *f);
+/* Does any name of the path fit the pattern? */
+bool path_meets(const struct path_rule *pr, const struct target *t);
 bool path_in_dirs(const struct permissions *p, const char *path, bool reading);
 /* Is the target protected against writing? */
 bool target_is_protected(const struct permissions *p, const struct target *t);
 
 /* ---- permit_command.c ---- */
 
-void command_judge(const struct permissions *p, const struct permission_call *call, struct finding *f);
+/* lifted: what is not forbidden, nor protected, is allowed. */
+void command_judge(const struct permissions *p, const struct permission_call *call, bool lifted, struct finding *f);
+/* Does one of its commands fall under a rule of p, or may it, as far as can be told? */
+bool command_meets(const struct permissions *p, const char *text);
 
 /* ---- permission.c ---- */
 
 /* The first rule of the effect that names the whole tool. */
 const struct rule *tool_rule(const struct permissions *p, enum rule_effect effect, const char *tool);
+/* A rule on a member of the input. */
+bool rule_fits_input(const struct rule *r, const struct json *doc);
 
 #endif

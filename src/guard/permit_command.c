@@ -540,7 +540,7 @@ static int find_places(struct judging *j, const char *command)
 	return rc;
 }
 
-static void judge_parse(struct judging *j, const char *text)
+static void judge_parse(struct judging *j, const char *text, bool lifted)
 {
 	const struct shell_parse *parse = j->parse;
 	const struct permissions *p = j->p;
@@ -555,12 +555,32 @@ static void judge_parse(struct judging *j, const char *text)
 		return;
 	for (size_t i = 0; i < parse->n; i++)
 		protect_writes(j, &parse->command[i], j->f);
-	bool whole = p->mode != MODE_PLAN && tool_rule(p, RULE_ALLOW, "Bash");
+	bool whole = lifted || (p->mode != MODE_PLAN && tool_rule(p, RULE_ALLOW, "Bash"));
 	for (size_t i = 0; i < parse->n && !whole; i++)
 		permit_command(j, &parse->command[i]);
 }
 
-void command_judge(const struct permissions *p, const struct permission_call *call, struct finding *f)
+bool command_meets(const struct permissions *p, const char *text)
+{
+	struct finding f = { .permit = PERMIT_ALLOW };
+	struct shell_parse parse;
+	struct judging j = { .p = p, .f = &f, .parse = &parse };
+
+	shell_parse(&parse, text, strlen(text));
+	bool met = parse.nomem || parse.failure;
+	for (size_t i = 0; i < parse.n && !met; i++) {
+		struct shell_view v;
+		size_t at = 0, n = 0;
+		while (!met && shell_view_next(&parse.command[i], SHELL_FOR_DENY, &at, &v)) {
+			forbid_view(&j, &v);
+			met = ++n > VIEWS_MAX || f.permit != PERMIT_ALLOW;
+		}
+	}
+	shell_parse_release(&parse);
+	return met;
+}
+
+void command_judge(const struct permissions *p, const struct permission_call *call, bool lifted, struct finding *f)
 {
 	struct shell_parse parse;
 	struct judging j = { .p = p, .f = f, .parse = &parse };
@@ -574,7 +594,7 @@ void command_judge(const struct permissions *p, const struct permission_call *ca
 		               "it cannot be judged: %.200s; write it in a simpler way, in several calls or with Write",
 		               parse.failure);
 	else
-		judge_parse(&j, call->text);
+		judge_parse(&j, call->text, lifted);
 	free(j.at.after);
 	shell_parse_release(&parse);
 }

@@ -203,6 +203,22 @@ static bool tool_allowed(const struct permissions *p, const char *tool)
 	return tool_rule(p, RULE_ALLOW, "Edit") || tool_rule(p, RULE_ALLOW, "Write");
 }
 
+static void protected_place(const struct target *t, struct finding *f)
+{
+	finding_worsen(f, PERMIT_ASK, "safetyCheck", NULL, "'%.300s' is a protected place", t->names.name[0]);
+}
+
+void path_lifted(const struct permissions *p, enum path_use use, const struct target *t, struct finding *f)
+{
+	if (use == USE_EDIT && p->mode != MODE_BYPASS && target_is_protected(p, t))
+		protected_place(t, f);
+}
+
+bool path_meets(const struct path_rule *pr, const struct target *t)
+{
+	return try_names(pr, t).covered;
+}
+
 void path_permitted(const struct permissions *p, enum path_use use, const char *tool, const struct target *t,
                     bool *named, struct finding *f)
 {
@@ -218,7 +234,7 @@ void path_permitted(const struct permissions *p, enum path_use use, const char *
 		return;
 	}
 	if (target_is_protected(p, t)) {
-		finding_worsen(f, PERMIT_ASK, "safetyCheck", NULL, "'%.300s' is a protected place", t->names.name[0]);
+		protected_place(t, f);
 	} else if (p->mode == MODE_PLAN) {
 		finding_worsen(f, PERMIT_ASK, "mode", NULL, "mode plan changes nothing");
 	} else if (!inside && !r) {
