@@ -62,6 +62,18 @@ bool calls_may_start(struct loop *l)
 	return !l->broken && executor_next(&l->executor) && !l->deps->output_full(l->deps->ctx);
 }
 
+/* A call is done. What its hooks said to the run holds whatever becomes of the answer. */
+static void take_result(struct loop *l, struct executor_call *c, struct tool_result *res)
+{
+	if (c->state == CALL_EXECUTING && !res->ran)
+		l->account.tool_calls--; /* it was denied before anything ran: somebody had to be asked first */
+	if (res->ends_run && !l->hook_end) {
+		l->hook_end = strdup(res->ends_run);
+		l->nomem |= !l->hook_end;
+	}
+	executor_done(&l->executor, c, res);
+}
+
 static void start_call(struct loop *l, struct executor_call *c)
 {
 	const struct loop_config *cfg = l->cfg;
@@ -87,7 +99,7 @@ static void start_call(struct loop *l, struct executor_call *c)
 	case 0:
 		if (now.ran)
 			executor_started(&l->executor, c);
-		executor_done(&l->executor, c, &now);
+		take_result(l, c, &now);
 		break;
 	default:
 		l->broken = true;
@@ -106,7 +118,7 @@ void calls_take(struct loop *l, struct loop_event *ev)
 	struct executor_call *c = executor_find(&l->executor, ev->tool_use_id);
 
 	if (c)
-		executor_done(&l->executor, c, ev->result);
+		take_result(l, c, ev->result);
 }
 
 static void note_side_effect(struct loop *l, const struct executor_call *c)
@@ -142,15 +154,16 @@ static void take_signal(struct loop *l, int signo)
 		cancel_executing(l, 0);
 }
 
-static void take_interrupted(struct loop *l, const char *tool_use_id)
+static void take_interrupted(struct loop *l, const struct loop_event *ev)
 {
-	struct executor_call *c = executor_find(&l->executor, tool_use_id);
+	struct executor_call *c = executor_find(&l->executor, ev->tool_use_id);
 	struct tool_result stopped;
 
 	if (!c)
 		return;
 	set_error_text(l, &stopped, interrupted_text);
-	executor_done(&l->executor, c, &stopped);
+	stopped.ran = ev->result->ran;
+	take_result(l, c, &stopped);
 }
 
 /* Ends what runs and waits for it, but not for ever: a call that hangs in the kernel cannot be ended. */
@@ -166,7 +179,7 @@ static void end_executing(struct loop *l)
 		if (!loop_next_event(l, until, &ev))
 			break;
 		if (ev.kind == LOOP_EV_TOOL) {
-			take_interrupted(l, ev.tool_use_id);
+			take_interrupted(l, &ev);
 		} else if (ev.kind == LOOP_EV_SIGNAL) {
 			take_signal(l, ev.signo);
 		} else if (ev.kind == LOOP_EV_INTERRUPT) {
@@ -180,13 +193,15 @@ static void end_executing(struct loop *l)
 
 void calls_abort(struct loop *l)
 {
-	const struct executor *x = &l->executor;
+	struct executor *x = &l->executor;
+	size_t at = 0; /* what may have an effect runs alone: it is the only one that runs, or none is */
 
-	for (size_t i = 0; i < x->n; i++)
-		if (x->calls[i].state == CALL_EXECUTING && !x->calls[i].read_only)
-			note_side_effect(l, &x->calls[i]);
+	while (at < x->n && x->calls[at].state != CALL_EXECUTING)
+		at++;
 	end_executing(l);
-	executor_abort(&l->executor, interrupted_text);
+	executor_abort(x, interrupted_text);
+	if (at < x->n && x->calls[at].started && !x->calls[at].read_only)
+		note_side_effect(l, &x->calls[at]);
 }
 
 /* A call that could not be ended in time: its id must not be taken for another one's when its end comes after all. */
@@ -214,10 +229,10 @@ void calls_discard(struct loop *l)
 {
 	struct executor *x = &l->executor;
 
+	end_executing(l);
 	for (size_t i = 0; i < x->n; i++)
 		if (x->calls[i].started && !x->calls[i].read_only)
 			note_side_effect(l, &x->calls[i]);
-	end_executing(l);
 	for (size_t i = 0; i < x->n; i++)
 		if (x->calls[i].state == CALL_EXECUTING)
 			keep_stray(l, x->calls[i].use);

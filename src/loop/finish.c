@@ -90,6 +90,20 @@ void loop_say(struct loop *l, const char *text)
 		l->nomem = true;
 }
 
+void loop_say_behind(struct loop *l, const char *text)
+{
+	const struct history *h = l->state.messages;
+
+	if (text)
+		buf_addf(&l->unsaid, "%s%s", l->unsaid.len ? "\n" : "", text);
+	if (l->unsaid.failed)
+		l->nomem = true;
+	if (!l->unsaid.len || l->nomem || (h->n > 1 && message_awaits_server(h->v[h->n - 2])))
+		return;
+	loop_say(l, buf_str(&l->unsaid));
+	buf_clear(&l->unsaid);
+}
+
 /* Not an earlier failure, which was recovered from. */
 static bool ends_by_failure(enum terminal_reason reason)
 {

@@ -89,6 +89,11 @@ enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why
 {
 	if (loop_abort_due(l))
 		return GATE_ABORT;
+	if (l->hook_end) {
+		*why = TERM_HOOK_STOPPED;
+		loop_add_error(l, "a hook ended the run: %s", l->hook_end);
+		return GATE_LIMIT;
+	}
 	if (new_turn && l->state.turn_count >= l->cfg->max_turns) {
 		*why = TERM_MAX_TURNS;
 		loop_add_error(l, "Reached maximum number of turns (%lld)", (long long)l->cfg->max_turns);

@@ -49,6 +49,14 @@ static void yield_result(struct loop *l, struct executor_call *c, struct message
 		l->nomem = true;
 }
 
+/* In a form that nobody takes for the user's or the tool's word. */
+static void add_said(struct buf *said, const struct executor_call *c)
+{
+	if (c->result.context)
+		buf_addf(said, "%s<system-reminder>\nHooks of the call %s of %s:\n%s\n</system-reminder>",
+		         said->len ? "\n" : "", c->use->id, c->use->name, c->result.context);
+}
+
 /* The n-th part of what the window has beside system prompt and tools, which take much of a small one. */
 static size_t part(const struct loop *l, const struct context_marks *m, int n)
 {
@@ -120,6 +128,7 @@ void results_yield(struct results *r)
 		if (v->allowed < v->len)
 			shorten(r, c, v->allowed);
 		yield_result(r->l, c, r->message);
+		add_said(&r->said, c);
 	}
 }
 

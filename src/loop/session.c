@@ -24,6 +24,7 @@ static void init(struct loop *l, const struct loop_config *cfg, const struct loo
 		               (cfg->tools_json ? strlen(cfg->tools_json) : 0),
 		.failure = { .retry_after_ms = -1 },
 		.began = cfg->started,
+		.unsaid = BUF_INIT(BUF_HUGE),
 	};
 	executor_init(&l->executor, cfg->tool_concurrency);
 	l->context = context_open(&context, &e);
@@ -55,10 +56,11 @@ static void forget_message(struct loop *l)
 	free_lines(l->errors, l->nerrors);
 	free(l->result);
 	free(l->stop_reason);
+	free(l->hook_end);
 	call_failure_release(&l->failure);
 	l->denied = NULL;
 	l->side_effects = l->errors = NULL;
-	l->result = l->stop_reason = NULL;
+	l->result = l->stop_reason = l->hook_end = NULL;
 	l->ndenied = l->nside_effects = l->nerrors = l->result_len = 0;
 }
 
@@ -66,6 +68,7 @@ static void release(struct loop *l)
 {
 	forget_message(l);
 	reply_release(&l->reply);
+	buf_release(&l->unsaid);
 	executor_release(&l->executor);
 	free_blocks(l->strays, l->nstrays);
 	free(l->account.models);

@@ -149,6 +149,7 @@ struct loop {
 	int signals;      /* how many came: the second skips the grace periods */
 	bool timed_out;   /* the deadline has come */
 	bool interrupted; /* the user wants no more of this message */
+	char *hook_end;   /* a hook of a call said that the run ends, and why; owned, NULL = none did */
 	bool failed;      /* by an API error that no recovery undid: it is shown, whatever comes behind it */
 	bool broken;
 	struct error broken_error;
@@ -162,6 +163,7 @@ struct loop {
 	size_t result_len;
 	char *stop_reason; /* of the last answer */
 	int transitions[CONT_COUNT];
+	struct buf unsaid; /* texts for the model that came where nothing but results may stand */
 	bool nomem;
 };
 
@@ -171,7 +173,8 @@ enum terminal_reason loop_work(struct loop *l);
 
 /* ---- gate.c ---- */
 enum gate { GATE_GO, GATE_ABORT, GATE_LIMIT };
-/* Stands before every request. GATE_LIMIT fills *why (the limit's Terminal) and adds the words to errors. */
+/* Stands before every request. GATE_LIMIT fills *why (the limit's Terminal, or hook_stopped) and adds the words to
+ * errors. */
 enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why);
 bool loop_is_aborted(const struct loop *l);
 /* The same, of a signal or a deadline that has come and was not looked at yet. */
@@ -269,6 +272,7 @@ struct results {
 	struct loop *l;
 	struct message *message; /* takes the results, in call order */
 	struct result_text *v;   /* of each call, what it may have */
+	struct buf said;         /* by hooks beside the results, in call order */
 	size_t unusable;         /* results of calls that could not be understood */
 	size_t whole_bytes, cut_bytes;
 };
@@ -331,6 +335,9 @@ void loop_emit(struct loop *l, struct event *ev);
 void loop_notice(struct loop *l, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Appends a text of the program to the conversation and shows it as a synthetic user line. */
 void loop_say(struct loop *l, const char *text);
+/* The same behind the newest results; while the answer before them waits for a tool of the server's own, it is kept
+ * until it may be said. NULL: what was kept alone. */
+void loop_say_behind(struct loop *l, const char *text);
 
 /* The model that is asked now. */
 static inline const char *loop_model(const struct loop *l)

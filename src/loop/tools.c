@@ -25,9 +25,9 @@ static bool take_event(struct loop *l, int64_t until)
 }
 
 /* Runs all queued calls; some may run or be done already. The results are in m, in call order, whatever happened. */
-static void run_calls(struct loop *l, struct message *m, size_t *unusable)
+static void run_calls(struct loop *l, struct message *m, struct buf *said, size_t *unusable)
 {
-	struct results r = { .l = l, .message = m };
+	struct results r = { .l = l, .message = m, .said = BUF_INIT(BUF_HUGE) };
 
 	for (;;) {
 		while (take_event(l, 0)) /* a signal that is there already must be seen before the next call starts */
@@ -47,6 +47,7 @@ static void run_calls(struct loop *l, struct message *m, size_t *unusable)
 	results_yield(&r);
 	results_end(&r);
 	*unusable = r.unusable;
+	*said = r.said;
 }
 
 static int64_t used_cost(const struct loop *l)
@@ -93,6 +94,7 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 {
 	struct loop_state next = l->state;
 	struct message *results = message_new(ROLE_USER);
+	struct buf said = BUF_INIT(0);
 	size_t unusable = 0, denied = l->ndenied;
 
 	reply_accept_lines(l);
@@ -106,15 +108,22 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 		l->nomem = true;
 		return verdict_term(TERM_INTERNAL_ERROR);
 	}
-	run_calls(l, results, &unusable);
+	run_calls(l, results, &said, &unusable);
 	bool over_limit = l->over_call_limit;
 	calls_forget(l);
 	if (history_add(l->state.messages, results) || context_round_ended(l->context, l->state.messages))
 		l->nomem = true;
+	l->nomem |= said.failed;
+	loop_say_behind(l, said.len ? buf_str(&said) : NULL);
+	buf_release(&said);
 	if (l->nomem || l->broken)
 		return verdict_term(TERM_INTERNAL_ERROR);
 	if (loop_is_aborted(l))
 		return verdict_term(TERM_ABORTED_TOOLS);
+	if (l->hook_end) {
+		loop_add_error(l, "a hook ended the run: %s", l->hook_end);
+		return verdict_term(TERM_HOOK_STOPPED);
+	}
 	if (l->cfg->denied_ends && l->ndenied > denied) {
 		loop_add_error(l, "a call of %s was denied, and permissions.on_denied is fail",
 		               l->denied[denied]->name);

@@ -6,6 +6,7 @@
 static const char sibling_text[] =
         "<tool_use_error>Cancelled: an earlier call of the same message failed, so this one was "
         "not run</tool_use_error>";
+static const char ended_text[] = "<tool_use_error>Not run: a hook ended the run</tool_use_error>";
 
 void executor_init(struct executor *x, size_t max_concurrency)
 {
@@ -20,7 +21,7 @@ void executor_clear(struct executor *x)
 	}
 	x->n = 0;
 	x->executing = 0;
-	x->rest_cancelled = false;
+	x->rest = NULL;
 }
 
 void executor_release(struct executor *x)
@@ -85,8 +86,8 @@ int executor_add(struct executor *x, struct block *use, bool read_only)
 	}
 	struct executor_call *c = &x->calls[x->n++];
 	*c = (struct executor_call){ .use = block_ref(use), .read_only = read_only };
-	if (x->rest_cancelled)
-		complete_with_error(x, c, sibling_text);
+	if (x->rest)
+		complete_with_error(x, c, x->rest);
 	return 0;
 }
 
@@ -97,14 +98,15 @@ void executor_done(struct executor *x, struct executor_call *c, struct tool_resu
 		return;
 	}
 	c->result = *res;
+	c->started = c->started && res->ran;
 	memset(res, 0, sizeof *res);
 	complete(x, c);
-	if (!c->result.cancels_siblings)
+	if (!c->result.cancels_siblings && !c->result.ends_run)
 		return;
-	x->rest_cancelled = true;
+	x->rest = c->result.ends_run ? ended_text : sibling_text;
 	for (struct executor_call *later = c + 1; later < x->calls + x->n; later++)
 		if (later->state == CALL_QUEUED)
-			complete_with_error(x, later, sibling_text);
+			complete_with_error(x, later, x->rest);
 }
 
 struct executor_call *executor_find(struct executor *x, const char *tool_use_id)

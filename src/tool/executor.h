@@ -22,7 +22,7 @@ enum call_state { CALL_QUEUED, CALL_EXECUTING, CALL_COMPLETED, CALL_YIELDED };
 struct executor_call {
 	struct block *use; /* a reference of its own */
 	bool read_only;
-	bool started; /* something ran for it; stays set */
+	bool started; /* something runs or ran for it; stays set but for a call that was denied late */
 	enum call_state state;
 	struct tool_result result; /* from CALL_COMPLETED on; owned */
 };
@@ -32,20 +32,22 @@ struct executor {
 	size_t n, cap;
 	size_t executing;
 	size_t max_concurrency;
-	bool rest_cancelled; /* a call failed in a way that cancels its siblings, those to come too */
+	const char *rest; /* a call cancelled its siblings, or hooks end the run with it: what those that have not
+	                     started, and those to come, are answered. NULL = they may start; static */
 };
 
 void executor_init(struct executor *x, size_t max_concurrency);
 void executor_release(struct executor *x);
 void executor_clear(struct executor *x); /* forgets all calls: the next answer's may come */
-/* Queues a call; takes no reference of the caller's. Behind a call that cancelled its siblings it is completed at once,
- * by the error result that they got. 0 or -1 (memory). */
+/* Queues a call; takes no reference of the caller's. Behind a call that cancelled its siblings, or ends the run, it is
+ * completed at once, by the error result that they got. 0 or -1 (memory). */
 int executor_add(struct executor *x, struct block *use, bool read_only);
 /* The next call that may start now, NULL if none. It is marked by executor_started, or has its result at once. */
 struct executor_call *executor_next(struct executor *x);
 void executor_started(struct executor *x, struct executor_call *c);
 /* The call is done (started or not: a denied call completes at once). Moves *res. If it failed after it ran
- * and cancels its siblings, all queued calls behind it complete with an error result that says why. */
+ * and cancels its siblings, or ends the run, all queued calls behind it complete with an error result that says why.
+ */
 void executor_done(struct executor *x, struct executor_call *c, struct tool_result *res);
 struct executor_call *executor_find(struct executor *x, const char *tool_use_id);
 /* The next completed call in call order whose predecessors are all yielded. NULL if none. */

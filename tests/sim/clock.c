@@ -80,7 +80,9 @@ static void hand_out(struct sim *s, struct sim_event *q, struct loop_event *ev)
 	s->w->signalled |= q->ev.kind == LOOP_EV_SIGNAL;
 	if (q->ev.kind == LOOP_EV_TOOL) {
 		s->w->undying -= q->gone;
-		s->tool_runs -= q->refused; /* it did not start, as it turns out */
+		s->tool_runs -= q->refused;
+		if (q->refused)
+			witness_refused(s, q->call);
 		if (!q->gone)
 			*(q->safe ? &s->running_safe : &s->running_unsafe) -= 1;
 		s->current[3] = q->call;

@@ -271,6 +271,16 @@ void witness_start(struct sim *s, const struct block *use, bool safe)
 	snprintf(s->starts + n, sizeof s->starts - n, "%s%s%s", n ? " " : "", use->id, s->running_model ? "*" : "");
 }
 
+/* Nothing ran for it, as it turns out: it may come again, and has no effect. */
+void witness_refused(struct sim *s, const char *id)
+{
+	for (size_t i = s->w->nran; i-- > 0;)
+		if (!strcmp(s->w->ran[i].id, id)) {
+			s->w->ran[i].safe = true;
+			return;
+		}
+}
+
 void witness_forget(struct sim *s, const char *id)
 {
 	struct witness *w = s->w;

@@ -187,6 +187,7 @@ void witness_open(struct sim *s);
 void witness_free(struct sim *s);
 void witness_request(struct sim *s, const struct model_request *req); /* after the checks */
 void witness_start(struct sim *s, const struct block *use, bool safe);
+void witness_refused(struct sim *s, const char *id);
 void witness_hook(struct sim *s, const struct hook_call *call);
 void witness_hook_answer(struct sim *s, const struct hook_answer *a);
 void witness_event(struct sim *s, const struct event *ev); /* after the checks */

@@ -24,7 +24,7 @@ static struct tool_result result_of(int i)
 	char text[16];
 
 	snprintf(text, sizeof text, "r%d", i);
-	return (struct tool_result){ .text = strdup(text), .text_len = strlen(text) };
+	return (struct tool_result){ .text = strdup(text), .text_len = strlen(text), .ran = true };
 }
 
 static void start(struct executor *x, const char *id)
@@ -105,6 +105,50 @@ static void a_failed_command_cancels_what_is_behind(void **state)
 		assert_non_null(strstr(c->result.text, "was not run"));
 	}
 	assert_null(executor_yield(&x));
+	executor_release(&x);
+}
+
+static void a_hook_ends_what_has_not_begun(void **state)
+{
+	struct executor x;
+	struct tool_result r = result_of(0);
+
+	(void)state;
+	executor_init(&x, 10);
+	for (int i = 0; i < 3; i++)
+		add(&x, i, i < 2);
+	start(&x, "t0");
+	start(&x, "t1");
+	r.ends_run = strdup("enough");
+	executor_done(&x, executor_find(&x, "t0"), &r);
+	assert_null(executor_next(&x));
+	assert_false(executor_idle(&x)); /* what runs comes to its end */
+	finish(&x, "t1", false);
+	add(&x, 3, true);
+	assert_true(executor_idle(&x));
+	assert_string_equal(executor_yield(&x)->result.text, "r0");
+	assert_string_equal(executor_yield(&x)->result.text, "r1");
+	for (int i = 2; i < 4; i++)
+		assert_non_null(strstr(executor_yield(&x)->result.text, "a hook ended the run"));
+	executor_clear(&x);
+	add(&x, 0, true);
+	assert_non_null(executor_next(&x));
+	executor_release(&x);
+}
+
+static void a_late_denial_has_done_nothing(void **state)
+{
+	struct executor x;
+	struct tool_result r = result_of(0);
+
+	(void)state;
+	executor_init(&x, 10);
+	add(&x, 0, false);
+	start(&x, "t0");
+	assert_true(executor_has_acted(&x)); /* who knows */
+	r.ran = false;
+	executor_done(&x, executor_find(&x, "t0"), &r);
+	assert_false(executor_has_acted(&x));
 	executor_release(&x);
 }
 
@@ -194,6 +238,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(reads_together_others_alone),
 		cmocka_unit_test(a_failed_command_cancels_what_is_behind),
+		cmocka_unit_test(a_hook_ends_what_has_not_begun),
+		cmocka_unit_test(a_late_denial_has_done_nothing),
 		cmocka_unit_test(an_abort_answers_everything_once),
 		cmocka_unit_test(calls_come_while_others_run),
 		cmocka_unit_test(a_failed_command_cancels_what_comes_later),

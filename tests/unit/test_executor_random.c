@@ -18,6 +18,7 @@
 
 struct planned {
 	bool safe, denied, fails; /* a call that fails after it ran cancels those behind it, if it is not read-only */
+	bool refused;             /* it is denied late: nothing ran after all */
 	int comes, takes;         /* when, after the beginning of its attempt; for how long it runs */
 	int ends;                 /* when it will be done, INT_MAX = it does not run */
 	int starts;               /* how often it was started, over all attempts */
@@ -55,6 +56,7 @@ static void plan(struct play *p)
 		comes += draw(p, 40);
 		*c = (struct planned){ .safe = draw(p, 3) != 0, .denied = draw(p, 8) == 0, .comes = comes };
 		c->fails = draw(p, 6) == 0;
+		c->refused = !c->fails && draw(p, 8) == 0;
 		c->takes = draw(p, 4) ? draw(p, 30) : draw(p, 300);
 		c->ends = INT_MAX;
 	}
@@ -137,6 +139,9 @@ static void finish(struct play *p, int i)
 
 	snprintf(id, sizeof id, "t%d", i);
 	r.is_error = c->fails;
+	r.ran = !c->refused;
+	if (c->refused)
+		c->starts = 0;
 	r.cancels_siblings = c->fails && !c->safe;
 	c->ends = INT_MAX;
 	executor_done(&p->x, executor_find(&p->x, id), &r);
