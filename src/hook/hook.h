@@ -54,8 +54,10 @@ enum hook_verdict {
 /* What PreToolUse and PermissionRequest hooks decide, in the order of their weight. A "defer" is told and denies. */
 enum hook_permit { HOOK_NO_OPINION, HOOK_ALLOWS, HOOK_ASKS, HOOK_DENIES };
 
-/* What all hooks that were asked came to. Valid during the callback; texts are valid UTF-8, masked, and of a length
- * that can enter the conversation. */
+/* What all hooks that were asked came to. Where a call of a tool is judged, a block is a denial: the verdict is then
+ * HOOK_SAYS_PASS or HOOK_SAYS_END. What Stop hooks tell without objecting keeps the run going too: it is a block's
+ * text, not context. If an answer is lost for want of memory the verdict is HOOK_SAYS_END, and the next asking fails.
+ * Valid during the callback; texts are valid UTF-8, masked, and of a length that can enter the conversation. */
 struct hook_answer {
 	enum hook_event kind;
 	enum hook_verdict verdict;
@@ -77,18 +79,24 @@ struct hooks_config {
 	const struct job_verify *verify; /* NULL, or without a command: none */
 	struct supervisor *supervisor;
 	struct reactor *reactor;
-	struct run_dir *run_dir; /* for text that is too long; NULL = it is cut */
+	struct run_dir
+	        *run_dir; /* its private directory for temporary files holds hooks_env_file; NULL = there is none */
 	const char *project_dir; /* absolute: CLAUDE_PROJECT_DIR and where they start */
 	const char *const *env;  /* the tools' environment, to which theirs is added */
 	const char *session_id, *permission_mode;
 	const char *transcript_path; /* "" = there is none */
 	bool unconfined;             /* sandbox.hooks: false */
-	bool tell_all;               /* an event for each start and each end; else only what objects or breaks */
+	const char *const
+	        *writable; /* absolute real paths beneath which tools can write, NULL terminated; NULL = none */
+	bool tell_all;     /* an event for each start and each end; else only what objects or breaks */
 	/* Does the call meet the handler's `if` rule? NULL = there are no such rules. */
 	bool (*meets)(void *ctx, const char *rule, const struct hook_call *call);
 	int (*emit)(void *ctx, struct event *ev, struct error *e);
 	void (*mask)(void *ctx, struct buf *text);
-	void *ctx; /* of the three */
+	/* Keeps text that is too long for the conversation where the model can read it: the path, which lives as long
+	 * as the hooks, or NULL. Without it such a text is cut. */
+	const char *(*store)(void *ctx, const char *name, const char *text, size_t n);
+	void *ctx; /* of the four */
 };
 
 struct hooks;

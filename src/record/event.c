@@ -311,6 +311,51 @@ static void write_model_switch(struct line *l)
 	jo_kstr(&l->out, "to", or_empty(v->to));
 }
 
+static void put_hook(struct json_out *o, const struct event_hook *v)
+{
+	jo_kstr(o, "hook_id", or_empty(v->id));
+	jo_kstr(o, "hook_name", or_empty(v->name));
+	jo_kstr(o, "hook_event", or_empty(v->event));
+	jo_kstr(o, "quern_source", or_empty(v->source));
+}
+
+static void write_hook_started(struct line *l)
+{
+	put_hook(&l->out, &l->ev->u.hook);
+}
+
+static void put_stream(struct json_out *o, const char *key, const char *p, size_t n)
+{
+	jo_key(o, key);
+	jo_strn(o, or_empty(p), n);
+}
+
+static void write_hook_response(struct line *l)
+{
+	const struct event_hook *v = &l->ev->u.hook;
+	struct json_out *o = &l->out;
+
+	put_hook(o, v);
+	put_stream(o, "stdout", v->out, v->out_len);
+	put_stream(o, "stderr", v->err, v->err_len);
+	put_stream(o, "output", v->out, v->out_len);
+	if (v->exit_code >= 0)
+		jo_kint(o, "exit_code", v->exit_code);
+	jo_kstr(o, "outcome", or_empty(v->outcome));
+	if (v->why)
+		jo_kstr(o, "quern_error", v->why);
+	if (v->file)
+		jo_kstr(o, "quern_output_file", v->file);
+}
+
+static void write_informational(struct line *l)
+{
+	const struct event_informational *v = &l->ev->u.informational;
+
+	jo_kstr(&l->out, "content", or_empty(v->content));
+	jo_kstr(&l->out, "level", or_empty(v->level));
+}
+
 const struct event_row event_rows[EVENT_RESULT + 1] = {
 	[EVENT_INIT] = { "system", "init", write_init, schema_init },
 	[EVENT_ASSISTANT] = { "assistant", NULL, write_assistant, schema_assistant },
@@ -326,6 +371,9 @@ const struct event_row event_rows[EVENT_RESULT + 1] = {
 	[EVENT_STATUS] = { "system", "status", write_status, schema_status },
 	[EVENT_COMPACT_BOUNDARY] = { "system", "compact_boundary", write_compact_boundary, schema_compact_boundary },
 	[EVENT_MODEL_SWITCH] = { "system", "quern_model_switch", write_model_switch, schema_model_switch },
+	[EVENT_HOOK_STARTED] = { "system", "hook_started", write_hook_started, schema_hook_started },
+	[EVENT_HOOK_RESPONSE] = { "system", "hook_response", write_hook_response, schema_hook_response },
+	[EVENT_INFORMATIONAL] = { "system", "informational", write_informational, schema_informational },
 	[EVENT_RESULT] = { "result", NULL, line_write_result, schema_result },
 };
 

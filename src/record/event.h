@@ -40,6 +40,9 @@ enum event_kind {
 	EVENT_STATUS,            /* system/status: compacting, or null when that is over */
 	EVENT_COMPACT_BOUNDARY,  /* system/compact_boundary */
 	EVENT_MODEL_SWITCH,      /* system/quern_model_switch */
+	EVENT_HOOK_STARTED,      /* system/hook_started */
+	EVENT_HOOK_RESPONSE,     /* system/hook_response */
+	EVENT_INFORMATIONAL,     /* system/informational: what a hook has to say to the user */
 	EVENT_RESULT             /* result */
 };
 
@@ -132,6 +135,20 @@ struct event_compact {
 struct event_switch {
 	const char *from, *to;
 };
+/* A hook, or the verification: that it starts; that it has ended, with what it wrote. */
+struct event_hook {
+	const char *id, *name, *event; /* "hook_1", "PreToolUse:Bash", "PreToolUse" */
+	const char *source;            /* where it was declared */
+	const char *outcome;           /* the rest is of its end: "success", "error" or "cancelled" */
+	const char *out, *err;         /* what it wrote, or the first part of that */
+	size_t out_len, err_len;
+	int exit_code;    /* -1 = none */
+	const char *why;  /* how it broke, NULL = it did not */
+	const char *file; /* path in the run directory of a text of its that was too long, or NULL */
+};
+struct event_informational {
+	const char *content, *level; /* "info", "notice", "suggestion", "warning" */
+};
 struct event_result {
 	enum terminal_reason reason;
 	bool transient;
@@ -179,6 +196,8 @@ struct event {
 		struct event_status status;
 		struct event_compact compact;
 		struct event_switch model_switch;
+		struct event_hook hook;
+		struct event_informational informational;
 		struct event_result result;
 	} u;
 };

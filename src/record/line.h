@@ -66,6 +66,7 @@ void line_append_str(struct buf *line, const char *key, const char *value); /* N
 
 extern const struct schema_field schema_init[], schema_assistant[], schema_user[], schema_stream[], schema_api_retry[],
         schema_permission_denied[], schema_transition[], schema_tombstone[], schema_notice[], schema_context[],
-        schema_status[], schema_compact_boundary[], schema_model_switch[], schema_result[];
+        schema_status[], schema_compact_boundary[], schema_model_switch[], schema_hook_started[],
+        schema_hook_response[], schema_informational[], schema_result[];
 
 #endif

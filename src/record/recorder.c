@@ -249,7 +249,7 @@ static int emit(struct recorder *r, const struct event *ev, struct error *e)
 		return rc;
 	if (fit_line(r, ev))
 		return error_nomem(e);
-	if (ev->kind == EVENT_USER && ev->u.user.file)
+	if ((ev->kind == EVENT_USER && ev->u.user.file) || (ev->kind == EVENT_HOOK_RESPONSE && ev->u.hook.file))
 		r->named_file = true;
 	/* One output that is gone does not keep the line from the other. */
 	if (stream)

@@ -131,6 +131,35 @@ const struct schema_field schema_model_switch[] = {
 	END,
 };
 
+#define HOOK_FIELDS                                                                                                    \
+	{ "hook_id", STR, false }, { "hook_name", STR, false }, { "hook_event", STR, false },                          \
+	{                                                                                                              \
+		"quern_source", STR, false                                                                             \
+	}
+
+const struct schema_field schema_hook_started[] = {
+	HOOK_FIELDS,
+	END,
+};
+
+const struct schema_field schema_hook_response[] = {
+	HOOK_FIELDS,
+	{ "stdout", STR, false },
+	{ "stderr", STR, false },
+	{ "output", STR, false },
+	{ "exit_code", COUNT, true },
+	{ "outcome", "{\"enum\":[\"success\",\"error\",\"cancelled\"]}", false },
+	{ "quern_error", STR, true },
+	{ "quern_output_file", STR, true },
+	END,
+};
+
+const struct schema_field schema_informational[] = {
+	{ "content", STR, false },
+	{ "level", "{\"enum\":[\"info\",\"notice\",\"suggestion\",\"warning\"]}", false },
+	END,
+};
+
 const struct schema_field schema_result[] = {
 	{ "subtype", REF("result_subtype"), false },
 	{ "is_error", BOOL, false },

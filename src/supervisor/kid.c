@@ -26,6 +26,7 @@ struct kid *kid_open(struct reactor *r, int id, const struct spawn *spec, child_
 	k->cwd_fd = -1;
 	k->id = id;
 	k->on_done = on_done;
+	k->heard = spec->heard;
 	k->ctx = ctx;
 	k->name = strdup(spec->call ? spec->call : spec->argv[0]);
 	for (int i = 0; i < KID_CHANNELS; i++)
@@ -99,9 +100,14 @@ static void read_channel(struct channel *ch, size_t max)
 
 static void on_readable(void *ctx, int fd, short revents)
 {
+	struct channel *ch = ctx;
+	struct kid *k = ch->kid;
+
 	(void)fd;
 	(void)revents;
-	read_channel(ctx, READ_ROUND);
+	read_channel(ch, READ_ROUND);
+	if (k->heard && !k->discard && ch == &k->channels[KID_OUT] && k->out.total == k->out.head.len && k->out.total)
+		k->heard(k->ctx, k->out.head.data, k->out.head.len);
 }
 
 static bool wanted(const struct spawn *spec, enum kid_channel which)

@@ -24,6 +24,7 @@ struct kid {
 	int id;
 	char *name; /* of the program or call, for error texts */
 	child_done on_done;
+	void (*heard)(void *ctx, const char *p, size_t n); /* see struct spawn */
 	void *ctx;
 	struct channel channels[KID_CHANNELS];
 	struct collector out, err;

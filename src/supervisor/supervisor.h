@@ -54,8 +54,11 @@ struct spawn {
 	int (*spill_open)(void *ctx); /* called once, when the output outgrows head + tail: a fd that then receives
 	                               * all of it (supervisor owns and closes it), or -1; NULL = never spill. A
 	                               * separate stderr is not spilled. */
-	int64_t timeout_ms;           /* 0 = none; then TERM to the group, grace_ms, KILL */
-	int64_t grace_ms;             /* default 2000 when 0 */
+	/* Called as often as more of stdout has come, with all of it so far as long as the head holds it; then no more.
+	 * May spawn and kill. NULL = the end is soon enough. Gets the same ctx. */
+	void (*heard)(void *ctx, const char *p, size_t n);
+	int64_t timeout_ms; /* 0 = none; then TERM to the group, grace_ms, KILL */
+	int64_t grace_ms;   /* default 2000 when 0 */
 	enum confinement confine;
 	bool follow_cwd; /* of an exec: the result tells the directory in which the program ended. One child at a time;
 	                  * nothing is followed while another one is, under valgrind, or without /proc */
