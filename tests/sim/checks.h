@@ -12,7 +12,7 @@ check_fn check_pairing, check_roles, check_bound, check_prefix, check_gate, chec
         check_fits, check_results_fit, check_kept;
 
 /* ---- server_calls.c ---- */
-check_fn check_server_calls;
+check_fn check_server_calls, check_server_waits;
 
 /* ---- check_run.c: of events, calls, waits and the result ---- */
 check_fn check_results, check_all_answered, check_one_result, check_last_line, check_guards, check_breaker,

@@ -71,3 +71,13 @@ void check_server_calls(struct sim *s, const struct step *step)
 				return;
 			}
 }
+
+/* A turn that goes on with results alone waits for those of the server as well: its calls stay. */
+void check_server_waits(struct sim *s, const struct step *step)
+{
+	static const enum continue_reason waits[] = { CONT_NEXT_TURN, CONT_SALVAGED_STREAM };
+
+	for (size_t i = 0; step->event->kind == EVENT_TRANSITION && i < LENGTH(waits); i++)
+		if (s->w->server_dropped && !strcmp(step->event->u.transition.reason, continue_row(waits[i])->name))
+			sim_problem(s, "a call of the server is taken out, and its results were waited for");
+}
