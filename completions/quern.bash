@@ -15,6 +15,15 @@ _quern()
 	--append-system-prompt)
 		:
 		return ;;
+	--memory)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return ;;
+	--attach)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return ;;
+	--input-format)
+		mapfile -t COMPREPLY < <(compgen -W 'text stream-json' -- "$cur")
+		return ;;
 	--model | -m)
 		:
 		return ;;
@@ -43,6 +52,9 @@ _quern()
 		:
 		return ;;
 	--wall-time)
+		:
+		return ;;
+	--token-target)
 		:
 		return ;;
 	--tools)
@@ -80,7 +92,7 @@ _quern()
 		return ;;
 	esac
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--prompt --print --no-stdin --system-prompt --append-system-prompt --model --fallback-model --provider --base-url --cwd --add-dir --max-turns --token-budget --max-budget-usd --wall-time --tools --allowedTools --allowed-tools --disallowedTools --disallowed-tools --permission-mode --dangerously-skip-permissions --sandbox --output-format --include-partial-messages --events --replay --run-dir --quiet --verbose --set --check --print-schema --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W '--prompt --print --no-stdin --system-prompt --append-system-prompt --memory --attach --mentions --input-format --model --fallback-model --provider --base-url --cwd --add-dir --max-turns --token-budget --max-budget-usd --wall-time --token-target --tools --allowedTools --allowed-tools --disallowedTools --disallowed-tools --permission-mode --dangerously-skip-permissions --sandbox --bare --output-format --include-partial-messages --include-hook-events --replay-user-messages --events --replay --run-dir --quiet --verbose --set --check --print-schema --help --version' -- "$cur")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi

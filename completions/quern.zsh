@@ -8,6 +8,10 @@ _arguments \
 	'--no-stdin[leave stdin alone]' \
 	'--system-prompt=[system prompt in place of the built-in one; empty for none]:TEXT:' \
 	'--append-system-prompt=[text added to the system prompt]:TEXT:' \
+	'*--memory=[what is told of the project first\: a file, or auto for AGENTS.md, else CLAUDE.md; may be repeated]:FILE:_files' \
+	'*--attach=[a file to go with the task, or a pattern of such; may be repeated]:FILE:_files' \
+	'--mentions[attach each file that the task names as @PATH]' \
+	'--input-format=[what stdin is\: the task'\''s text, or messages as lines of JSON]:FORMAT:(text stream-json)' \
 	'-m[the model]:NAME:' \
 	'--model=[the model]:NAME:' \
 	'--fallback-model=[models to go on with, in this order, when one is overloaded three times in a row]:LIST:' \
@@ -22,6 +26,7 @@ _arguments \
 	'--token-budget=[most tokens of all requests together (500k, 5M)]:N:' \
 	'--max-budget-usd=[most dollars to spend (2.50)]:X:' \
 	'--wall-time=[longest time the run may take (90s, 15m, 2h); 0 = no limit]:DURATION:' \
+	'--token-target=[tokens of answers that the task may well take\: a model that stops before is asked to go on; 0 = none]:N:' \
 	'--tools=[the tools offered to the model]:LIST:(Read Write Edit Glob Grep Bash TodoWrite)' \
 	'--allowedTools=[what may run, such as Bash(make *)]:RULES:' \
 	'--allowed-tools=[what may run, such as Bash(make *)]:RULES:' \
@@ -30,9 +35,12 @@ _arguments \
 	'--permission-mode=[what runs without a rule\: reading, edits too, or everything]:MODE:(default acceptEdits plan dontAsk bypassPermissions manual)' \
 	'--dangerously-skip-permissions[the mode bypassPermissions]' \
 	'--sandbox=[what tools can write\: workspace and added directories, their TMPDIR alone, or everything]:MODE:(workspace-write read-only off)' \
+	'--bare[means nothing\: nothing is picked up unasked]' \
 	'-o[events as they come, the result alone, or the answer'\''s text]:FORMAT:(stream-json json text)' \
 	'--output-format=[events as they come, the result alone, or the answer'\''s text]:FORMAT:(stream-json json text)' \
 	'--include-partial-messages[pieces of answers as they arrive]' \
+	'--include-hook-events[an event for each start and each end of a hook]' \
+	'--replay-user-messages[show each message that stdin brought when it is taken]' \
 	'--events=[file that the events are appended to]:FILE:_files' \
 	'--replay=[answers come from this tape, not from a model]:FILE:_files' \
 	'--run-dir=[directory for outputs that are too large for an event]:DIR:_files -/' \

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "base/json_schema.h"
-#include "base/suggest.h"
-#include "base/utf8.h"
 #include "job/check.h"
 #include "job/set.h"
 
@@ -36,7 +34,7 @@ static int check_name(const char *name, const char *text, struct error *e)
 }
 
 /* clang-format off: as the other table */
-const struct job_key job_tool_keys[] = {
+static const struct job_key members[] = {
 	{ .path = "name",
 	  .type = KEY_STRING,
 	  .at = AT(name),
@@ -52,7 +50,7 @@ const struct job_key job_tool_keys[] = {
 	{ .path = "command",
 	  .type = KEY_LIST,
 	  .at = AT(command),
-	  .flags = KF_REQUIRED | KF_REPEATS,
+	  .flags = KF_REQUIRED | KF_REPEATS | KF_COMMAND,
 	  .help = "the program and its arguments" },
 	{ .path = "input_schema",
 	  .type = KEY_JSON,
@@ -85,7 +83,7 @@ const struct job_key job_tool_keys[] = {
 };
 /* clang-format on */
 
-const size_t job_tool_key_count = sizeof job_tool_keys / sizeof job_tool_keys[0];
+const struct job_members job_tool_members = { members, sizeof members / sizeof *members };
 
 /* One tool of the list while it is read. */
 struct reading {
@@ -100,36 +98,7 @@ static int fail(const struct reading *r, const struct yaml_node *at, const char 
 	char path[PATH_TEXT];
 
 	snprintf(path, sizeof path, "tools.external[%zu]%s%.80s", r->index, member ? "." : "", member ? member : "");
-	path[utf8_floor(path, strlen(path), sizeof path - 1)] = '\0';
-	if (r->o->source != SOURCE_FILE)
-		return setter_fail(r->s, r->o, at, NULL, "%s: %s", path, text);
-	return setter_fail(r->s, r->o, at, path, "%s", text);
-}
-
-static int fail_unknown(const struct reading *r, const struct yaml_node *key)
-{
-	struct suggest near;
-	char text[100];
-
-	suggest_init(&near, key->text, key->len);
-	for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++)
-		suggest_offer(&near, k->path);
-	snprintf(text, sizeof text, "unknown key%s%s%s", near.best ? " (did you mean " : "", near.best ? near.best : "",
-	         near.best ? "?)" : "");
-	return fail(r, key, key->text, text);
-}
-
-static int read_member(const struct reading *r, const struct yaml_node *v)
-{
-	char path[PATH_TEXT];
-	const struct job_key *k = job_tool_keys;
-
-	while (k < job_tool_keys + job_tool_key_count && strcmp(k->path, v->key->text) != 0)
-		k++;
-	if (k == job_tool_keys + job_tool_key_count)
-		return fail_unknown(r, v->key);
-	snprintf(path, sizeof path, "tools.external[%zu].%s", r->index, k->path);
-	return setter_member(r->s, k, path, r->tool, v, r->o);
+	return setter_fail_in(r->s, r->o, at, path, "%s", text);
 }
 
 static const struct yaml_node *child_named(const struct yaml_node *v, const char *name)
@@ -179,27 +148,6 @@ static int check_schema(const struct reading *r, const struct yaml_node *v)
 	return 0;
 }
 
-static int check_command(const struct reading *r, const struct yaml_node *v)
-{
-	if (!r->tool->command[0] || !r->tool->command[0][0])
-		return fail(r, v, "command", "must begin with the name of a program");
-	return 0;
-}
-
-static int check_missing(const struct reading *r, const struct yaml_node *map)
-{
-	int rc = 0;
-	char text[100];
-
-	for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++) {
-		if (!(k->flags & KF_REQUIRED) || yaml_get(map, k->path))
-			continue;
-		snprintf(text, sizeof text, "%s is missing", k->path);
-		rc = fail(r, map, NULL, text);
-	}
-	return rc;
-}
-
 static int check_unique(const struct reading *r, const struct job_tool *all, const struct yaml_node *v)
 {
 	for (size_t i = 0; i < r->index; i++)
@@ -210,19 +158,17 @@ static int check_unique(const struct reading *r, const struct job_tool *all, con
 
 static int read_tool(struct reading *r, const struct job_tool *all, const struct yaml_node *map)
 {
-	int rc = 0;
+	int rc;
 
 	if (map->kind != YAML_MAP)
 		return fail(r, map, NULL,
 		            "must be a map, as in {name: run_tests, description: ..., command: [make, check]}");
+	char path[PATH_TEXT];
+	snprintf(path, sizeof path, "tools.external[%zu]", r->index);
 	r->tool->timeout_ms = TIMEOUT_MS;
-	for (const struct yaml_node *v = map->first; v; v = v->next)
-		rc |= read_member(r, v);
-	rc |= check_missing(r, map);
+	rc = setter_members(r->s, &job_tool_members, path, r->tool, map, r->o);
 	if (r->tool->name)
 		rc |= check_unique(r, all, yaml_get(map, "name"));
-	if (r->tool->command)
-		rc |= check_command(r, yaml_get(map, "command"));
 	if (r->tool->input_schema)
 		rc |= check_schema(r, yaml_get(map, "input_schema"));
 	return rc;

@@ -47,3 +47,8 @@ int hook_event_find(const char *name, enum hook_event *event)
 			return 0;
 	return -1;
 }
+
+const char *hook_event_silent(size_t i)
+{
+	return i < sizeof silent / sizeof *silent ? silent[i] : NULL;
+}

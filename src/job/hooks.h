@@ -33,6 +33,8 @@ enum hook_event {
 const char *hook_event_name(enum hook_event event);
 /* 1: *event. 0: an event that Claude Code has and that never fires here. -1: no such event is known. */
 int hook_event_find(const char *name, enum hook_event *event);
+/* The i-th of the events that never fire, NULL behind the last. */
+const char *hook_event_silent(size_t i);
 
 /* One command handler. Strings live in the job's arena. */
 struct job_hook {
@@ -45,6 +47,7 @@ struct job_hook {
 	bool async;              /* nobody waits for it; what it says has no effect */
 	bool network;            /* it may use the network though tools may not */
 	bool blocks;             /* if it breaks or takes too long, that is an objection; else the run goes on */
+	bool blocks_said;        /* its own declaration said so, not the job's hook_failure */
 	const char *source;      /* where it was declared, for people: "job.yaml:12:5", "settings.json" */
 };
 

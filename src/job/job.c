@@ -29,7 +29,7 @@ static void apply_env(struct setter *s, const char *const *envp, enum source sou
 		const char *name = source == SOURCE_ENV ? k->env : k->vendor;
 		const char *value = name ? env_get(envp, name) : NULL;
 		if (value && s->level[schema_index(k)] < source)
-			setter_text(s, k, value, &(struct origin){ source, name });
+			setter_text(s, k, value, &(struct origin){ source, name, false });
 	}
 }
 
@@ -37,7 +37,7 @@ static void apply_defaults(struct setter *s)
 {
 	for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++)
 		if (k->path && k->fallback && s->level[schema_index(k)] == SOURCE_NONE)
-			setter_text(s, k, k->fallback, &(struct origin){ SOURCE_DEFAULT, k->path });
+			setter_text(s, k, k->fallback, &(struct origin){ SOURCE_DEFAULT, k->path, false });
 }
 
 static enum source level_of(const struct setter *s, const char *path)
@@ -45,31 +45,61 @@ static enum source level_of(const struct setter *s, const char *path)
 	return (enum source)s->level[schema_index(schema_by_path(path))];
 }
 
+/* From where quern was started, in the arena. NULL after an error. */
+static const char *absolute(struct setter *s, const char *path, char **cwd)
+{
+	struct origin o = { SOURCE_DEFAULT, path, false };
+
+	if (path[0] == '/')
+		return path;
+	if (!*cwd && !(*cwd = getcwd(NULL, 0))) {
+		setter_fail(s, &o, NULL, NULL, "cannot tell the current directory: %s", strerror(errno));
+		return NULL;
+	}
+	size_t n = strlen(*cwd) + strlen(path) + 2;
+	char *full = arena_alloc(&s->job->arena, n);
+	if (full)
+		snprintf(full, n, "%s/%s", strcmp(*cwd, "/") ? *cwd : "", path);
+	else
+		setter_fail(s, &o, NULL, NULL, "out of memory");
+	return full;
+}
+
+/* The files of memory, unless it is a word. */
+static int resolve_memory(struct setter *s, char **cwd)
+{
+	struct job *job = s->job;
+	size_t n = 0;
+
+	while (job->memory_files[n])
+		n++;
+	const char **v = arena_alloc(&job->arena, (n + 1) * sizeof(*v));
+	if (!v)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const char *full = absolute(s, job->memory_files[i], cwd);
+		v[i] = full ? full : job->memory_files[i];
+	}
+	job->memory_files = v;
+	return 0;
+}
+
 /* Files named in options and job are meant from where quern was started, whatever the directory is later. */
 static void resolve_paths(struct setter *s)
 {
+	struct origin o = { SOURCE_DEFAULT, "memory", false };
 	char *cwd = NULL;
 
 	for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++) {
 		if (!(k->flags & KF_RESOLVE))
 			continue;
 		const char **at = (const char **)(void *)((char *)s->job + k->at);
-		if (!*at || (*at)[0] == '/')
-			continue;
-		struct origin o = { SOURCE_DEFAULT, k->path };
-		if (!cwd && !(cwd = getcwd(NULL, 0))) {
-			setter_fail(s, &o, NULL, NULL, "cannot tell the current directory: %s", strerror(errno));
-			return;
-		}
-		size_t n = strlen(cwd) + strlen(*at) + 2;
-		char *full = arena_alloc(&s->job->arena, n);
-		if (!full) {
-			setter_fail(s, &o, NULL, NULL, "out of memory");
-			break;
-		}
-		snprintf(full, n, "%s/%s", strcmp(cwd, "/") ? cwd : "", *at);
-		*at = full;
+		const char *full = *at ? absolute(s, *at, &cwd) : NULL;
+		if (full)
+			*at = full;
 	}
+	if (resolve_memory(s, &cwd))
+		setter_fail(s, &o, NULL, NULL, "out of memory");
 	free(cwd);
 }
 
@@ -85,7 +115,7 @@ static bool named_before(const struct job *job, size_t i)
 
 static void check_fallback(struct setter *s)
 {
-	struct origin o = { SOURCE_DEFAULT, "model.fallback" };
+	struct origin o = { SOURCE_DEFAULT, "model.fallback", false };
 
 	for (size_t i = 0; s->job->fallback[i]; i++)
 		if (named_before(s->job, i))
@@ -93,16 +123,77 @@ static void check_fallback(struct setter *s)
 			            s->job->fallback[i]);
 }
 
+static bool is_one(const char *const *list, const char *word)
+{
+	return list[0] && !list[1] && !strcmp(list[0], word);
+}
+
+/* memory: off, auto or files. What is one of the words is no file: ./auto is. */
+static void take_memory(struct setter *s)
+{
+	struct job *job = s->job;
+	struct origin o = { SOURCE_DEFAULT, "memory", false };
+
+	job->memory_auto = is_one(job->memory, "auto");
+	if (job->memory_auto || is_one(job->memory, "off")) {
+		job->memory_files = job->memory + 1;
+		return;
+	}
+	for (const char *const *v = job->memory; *v; v++)
+		if (!strcmp(*v, "auto") || !strcmp(*v, "off"))
+			setter_fail(s, &o, NULL, NULL, "%s stands alone (./%s is a file of that name)", *v, *v);
+	job->memory_files = job->memory;
+}
+
+static void check_input(struct setter *s)
+{
+	const struct job *job = s->job;
+	struct origin o = { SOURCE_DEFAULT, "input_format", false };
+
+	if (!job->stream_input && job->replay_messages)
+		setter_fail(s, &o, NULL, NULL, "output.replay_user_messages is about messages of stream-json input");
+	if (!job->stream_input)
+		return;
+	if (job->prompt)
+		setter_fail(s, &o, NULL, NULL, "with stream-json the task comes on stdin: there must be no prompt");
+	if (job->stdin_mode == STDIN_NONE)
+		setter_fail(s, &o, NULL, NULL, "with stream-json the task comes on stdin: it must be read");
+	if (job->output_format && strcmp(job->output_format, "stream-json") != 0)
+		setter_fail(s, &o, NULL, NULL, "stream-json needs the output format stream-json");
+}
+
+static void check_verify(struct setter *s)
+{
+	struct origin o = { SOURCE_DEFAULT, "verify.command", false };
+
+	if (s->job->verify.command[0])
+		return;
+	if (level_of(s, "verify.max_repairs") > SOURCE_DEFAULT || level_of(s, "verify.timeout") > SOURCE_DEFAULT ||
+	    level_of(s, "verify.network") > SOURCE_DEFAULT)
+		setter_fail(s, &o, NULL, NULL, "is missing: without it nothing is verified");
+}
+
+/* What a hook's failure means where its declaration does not say. */
+static void take_hook_failure(struct job *job)
+{
+	for (struct job_hook *h = job->hooks; h < job->hooks + job->nhooks; h++)
+		if (!h->blocks_said)
+			h->blocks = !strcmp(job->hook_failure, "block");
+}
+
 static void cross_check(struct setter *s)
 {
 	struct job *job = s->job;
-	struct origin provider = { SOURCE_DEFAULT, "model.provider" }, events = { SOURCE_DEFAULT, "events" };
+	struct origin provider = { SOURCE_DEFAULT, "model.provider", false },
+	              events = { SOURCE_DEFAULT, "events", false };
 
 	if (!job->replay_path && job->provider && !strcmp(job->provider, "replay"))
 		setter_fail(s, &provider, NULL, NULL, "replay needs a tape: --replay FILE, or replay: in the job");
 	if (job->events_path && job->replay_path && !strcmp(job->events_path, job->replay_path))
 		setter_fail(s, &events, NULL, NULL, "must not be the tape that is replayed");
 	check_fallback(s);
+	check_input(s);
+	check_verify(s);
 }
 
 static void choose_provider(struct setter *s)
@@ -120,6 +211,11 @@ static void derive(struct setter *s)
 	job->tools_explicit = level_of(s, "tools.builtin") > SOURCE_DEFAULT;
 	job->base_url_given = level_of(s, "model.base_url") > SOURCE_DEFAULT;
 	job->prompt_from_option = level_of(s, "prompt") == SOURCE_OPTION;
+	job->stream_input = !strcmp(job->input_format, "stream-json");
+	if (level_of(s, "environment") == SOURCE_NONE)
+		job->environment = !job->system;
+	take_hook_failure(job);
+	take_memory(s);
 }
 
 /* An option or a key that could not be read may have been the format; a wrong value of another key was not. */
@@ -157,10 +253,10 @@ int job_parse(struct job *job, int argc, char *const argv[], const char *const *
 	job->output_format_known = format_known(&s, file);
 	apply_defaults(&s);
 	choose_provider(&s);
+	derive(&s);
 	if (!informs)
 		cross_check(&s);
 	resolve_paths(&s);
-	derive(&s);
 	return errs->n ? -1 : 0;
 }
 

@@ -82,10 +82,15 @@ struct job {
 	/* who may object */
 	struct job_hook *hooks;
 	size_t nhooks;
-	bool sandbox_hooks; /* hooks and the verification run in the tools' sandbox */
+	const char *hook_failure; /* "open", "block": of hooks that do not say so themselves */
+	bool sandbox_hooks;       /* hooks and the verification run in the tools' sandbox */
 	struct job_verify verify;
 
+	const char *settings;               /* --settings as given, NULL = none; what it says is in the fields */
+	const char *const *setting_sources; /* "user", "project", "local"; NULL terminated, never NULL */
+
 	/* what is told beside the task */
+	const char *const *memory;       /* as given: what the next two are made of */
 	bool memory_auto;                /* AGENTS.md, else CLAUDE.md, of the directories from the workspace down */
 	const char *const *memory_files; /* or these; resolved, NULL terminated, never NULL */
 	const char *const *attach;       /* files and patterns, as given, NULL terminated, never NULL */
@@ -98,6 +103,7 @@ struct job {
 	const char *prompt;        /* NULL = from stdin */
 	bool prompt_from_option;   /* -p: stdin may add context */
 	enum stdin_mode stdin_mode;
+	const char *input_format; /* "text", "stream-json" */
 
 	/* workspace and tools */
 	const char *workspace; /* as given; resolved by run/ */
@@ -135,6 +141,8 @@ struct job {
 	bool replay_messages; /* each of them that is taken is shown again */
 	const char *events_path, *replay_path, *run_dir; /* resolved from the start directory; NULL = none */
 	bool quiet, verbose;
+
+	const char *const *warnings; /* what a run should say before it starts, NULL terminated, never NULL */
 };
 
 /* All errors of one parse, in order, each one line "job.yaml:12:5: limits.max_turn: unknown key (did you mean

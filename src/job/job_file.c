@@ -93,7 +93,7 @@ static int read_top(struct setter *s, const struct origin *o, const struct yaml_
 
 enum file_status job_file_text(struct setter *s, const char *label, const char *text, size_t n)
 {
-	struct origin o = { SOURCE_FILE, label };
+	struct origin o = { SOURCE_FILE, label, false };
 	struct yaml_node *root = NULL;
 	struct yaml_node at = { 0 };
 	struct error e = ERROR_INIT;
@@ -115,7 +115,7 @@ enum file_status job_file_text(struct setter *s, const char *label, const char *
 
 enum file_status job_file_read(struct setter *s, const char *path)
 {
-	struct origin o = { SOURCE_FILE, path };
+	struct origin o = { SOURCE_FILE, path, false };
 	struct error e = ERROR_INIT;
 	struct stat st;
 	struct buf text;
@@ -173,10 +173,10 @@ int job_set_key(struct setter *s, const char *key, size_t n, const char *value)
 {
 	char *path = arena_strndup(&s->job->arena, key, n);
 	char label[PATH_TEXT];
-	struct origin o = { SOURCE_OPTION, label };
+	struct origin o = { SOURCE_OPTION, label, false };
 
 	if (!path)
-		return setter_fail(s, &(struct origin){ SOURCE_OPTION, "--set" }, NULL, NULL, "out of memory");
+		return setter_fail(s, &(struct origin){ SOURCE_OPTION, "--set", false }, NULL, NULL, "out of memory");
 	snprintf(label, sizeof label, "--set %.*s", (int)utf8_floor(path, n, 100), path);
 	const struct job_key *k = schema_by_path(path);
 	if (k)

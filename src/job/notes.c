@@ -6,6 +6,13 @@ const struct job_note job_notes[] = {
 	            "the content of a variable cannot pass for an option: write --prompt=TEXT" },
 	{ "-", "Of -n and - the last counts; both win over the job's stdin" },
 	{ "stdin", "Without it the rules under STDIN hold" },
+	{ "memory", "See MEMORY AND ATTACHMENTS" },
+	{ "attach", "See MEMORY AND ATTACHMENTS" },
+	{ "mentions", "Without it such a word is text like any other" },
+	{ "input_format", "See INPUT STREAM" },
+	{ "model.price", "It is the price of the model, whatever the catalog says, and of each other model of the run "
+	                 "whose price is not "
+	                 "known. A thousandth of a dollar is the finest step" },
 	{ "model.fallback",
 	  "See CONTEXT WINDOW. Also when an overload is the last failure that would be retried. Each is gone on "
 	  "with at most once; none may stand there twice" },
@@ -32,7 +39,10 @@ const struct job_note job_notes[] = {
 	{ "limits.token_budget",
 	  "Input, output, cache reads and cache writes count, those of failed attempts too as far as they "
 	  "are known" },
-	{ "limits.max_cost_usd", "Counted by list prices; an error for a model whose price is not known" },
+	{ "limits.max_cost_usd",
+	  "Counted by list prices, or by model.price; an error for a model whose price is not known" },
+	{ "limits.token_target", "See VERIFICATION AND TARGETS" },
+	{ "limits.max_stop_blocks", "They are counted over all of the run" },
 	{ "limits.wall_time", "It runs from the start of the program, so waiting for stdin counts" },
 	{ "limits.max_requests", "When it is reached the run ends with budget_exhausted" },
 	{ "limits.max_tool_calls",
@@ -54,9 +64,17 @@ const struct job_note job_notes[] = {
 	{ "sandbox.network", "Local sockets stay closed: services behind them would act outside the sandbox" },
 	{ "sandbox.write", "Each must exist. Read, Edit and Write do not reach them, programs do" },
 	{ "sandbox.read_deny", "They need not exist yet" },
+	{ "sandbox.hooks",
+	  "With false they may do what the user may, and none of their programs may lie where tools can write" },
+	{ "hooks", "See HOOKS" },
+	{ "hook_failure", "A hook's own onFailure wins over it" },
+	{ "verify.command", "No shell reads them. See VERIFICATION AND TARGETS" },
+	{ "hooks.async", "It is ended with the run" },
+	{ "hooks.timeout", "600 seconds, but 30 for UserPromptSubmit, and 1.5 for all of SessionEnd together" },
 	{ "sandbox.max_processes",
 	  "Over it the call that has most of them is ended with all that it started, and its result says so" },
 	{ "output.format", "See OUTPUT" },
+	{ "output.hook_events", "Without it only those are told that object or fail" },
 	{ "output.partial", "They come as stream_event lines, with the output format stream-json only" },
 	{ "events", "It gets every line whatever goes to stdout, and is made for its owner only if it is missing. It "
 	            "must not be the file that stdout goes to, nor the tape that is replayed" },

@@ -25,7 +25,7 @@ static void fail(struct words *w, const char *label, const char *fmt, ...) __att
 
 static void fail(struct words *w, const char *label, const char *fmt, ...)
 {
-	struct origin o = { SOURCE_OPTION, label };
+	struct origin o = { SOURCE_OPTION, label, false };
 	char msg[512];
 	va_list ap;
 
@@ -97,7 +97,7 @@ static void print_schema(struct words *w, const char *value)
 
 static void act(struct words *w, const struct job_key *k, const char *label, const char *value)
 {
-	struct origin o = { SOURCE_OPTION, label };
+	struct origin o = { SOURCE_OPTION, label, false };
 	struct job *job = w->s->job;
 
 	switch (k->act) {

@@ -125,44 +125,62 @@ static void object(const char *text, struct buf *out)
 	json_release(&doc);
 }
 
-static void tool_value(const struct job_tool *tool, const struct job_key *k, struct json_out *o)
+static bool member_is_set(const struct job_key *k, const char *at)
 {
-	const char *at = (const char *)tool + k->at;
+	switch (k->type) {
+	case KEY_BOOL:
+	case KEY_USD:
+		return true;
+	case KEY_DURATION:
+		return *(const int64_t *)(const void *)at != 0;
+	default:
+		return *(const void *const *)(const void *)at != NULL;
+	}
+}
+
+static void member(const struct job_key *k, const char *at, struct json_out *o)
+{
 	struct buf number = BUF_INIT(64);
 	const char *const *list_at = NULL;
 
+	jo_key(o, k->path);
 	switch (k->type) {
 	case KEY_BOOL:
-		jo_kbool(o, k->path, *(const bool *)at);
+		jo_bool(o, *(const bool *)at);
 		break;
 	case KEY_LIST:
-		list_at = *(const char *const *const *)(const void *)at;
-		jo_key(o, k->path);
 		jo_array(o);
-		for (; list_at && *list_at; list_at++)
+		for (list_at = *(const char *const *const *)(const void *)at; *list_at; list_at++)
 			jo_str(o, *list_at);
 		jo_end(o);
 		break;
 	case KEY_DURATION:
 		value_print(k, *(const int64_t *)(const void *)at, &number);
-		jo_kstr(o, k->path, buf_str(&number));
+		jo_str(o, buf_str(&number));
+		break;
+	case KEY_USD: /* a price of one token, told as that of a million */
+		value_print(k, *(const int64_t *)(const void *)at * 1000000, &number);
+		jo_raw(o, buf_str(&number), number.len);
 		break;
 	case KEY_JSON:
-		jo_key(o, k->path);
 		at = *(const char *const *)(const void *)at;
 		jo_raw(o, at, strlen(at));
 		break;
 	default:
-		jo_kstr(o, k->path, *(const char *const *)(const void *)at);
+		jo_str(o, *(const char *const *)(const void *)at);
 		break;
 	}
 	buf_release(&number);
 }
 
-static bool tool_has(const struct job_tool *tool, const struct job_key *k)
+/* Those that are kept in the `size` bytes at `base`. */
+static void members(const struct job_members *m, const void *base, size_t size, struct json_out *o)
 {
-	return k->type == KEY_BOOL || k->type == KEY_DURATION ||
-	       *(const void *const *)(const void *)((const char *)tool + k->at) != NULL;
+	for (const struct job_key *k = m->v; k < m->v + m->n; k++) {
+		const char *at = (const char *)base + k->at;
+		if (k->at < size && !(k->flags & KF_NOT_KEPT) && member_is_set(k, at))
+			member(k, at, o);
+	}
 }
 
 static void tools(const struct job *job, struct buf *out)
@@ -173,12 +191,59 @@ static void tools(const struct job *job, struct buf *out)
 	jo_array(&o);
 	for (size_t i = 0; i < job->nexternal; i++) {
 		jo_object(&o);
-		for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++)
-			if (tool_has(&job->external[i], k))
-				tool_value(&job->external[i], k, &o);
+		members(&job_tool_members, &job->external[i], sizeof job->external[i], &o);
 		jo_end(&o);
 	}
 	jo_end(&o);
+}
+
+static void price(const struct job *job, struct buf *out)
+{
+	struct json_out o;
+
+	json_out_init(&o, out);
+	jo_object(&o);
+	members(&job_price_members, &job->price, sizeof job->price, &o);
+	jo_end(&o);
+}
+
+/* A group of its own, and where it was declared. */
+static void hook(const struct job_hook *h, struct buf *out)
+{
+	struct json_out o;
+
+	buf_adds(out, "\n    - ");
+	json_out_init(&o, out);
+	jo_object(&o);
+	if (h->matcher)
+		jo_kstr(&o, "matcher", h->matcher);
+	jo_key(&o, "hooks");
+	jo_array(&o);
+	jo_object(&o);
+	jo_kstr(&o, "type", "command");
+	members(&job_hook_members, h, sizeof *h, &o);
+	if (h->blocks_said)
+		jo_kstr(&o, "onFailure", h->blocks ? "block" : "open");
+	jo_end(&o);
+	jo_end(&o);
+	jo_end(&o);
+	buf_adds(out, " # ");
+	quoted(h->source, out);
+}
+
+static void hooks(const struct job *job, struct buf *out)
+{
+	for (int event = 0; event < HOOK_DECLARED; event++) {
+		bool told = false;
+		for (size_t i = 0; i < job->nhooks; i++) {
+			if (job->hooks[i].event != (enum hook_event)event)
+				continue;
+			if (!told)
+				buf_addf(out, "\n  %s:", hook_event_name((enum hook_event)event));
+			told = true;
+			hook(&job->hooks[i], out);
+		}
+	}
 }
 
 static const char *text_of(const struct job *job, const struct job_key *k)
@@ -203,6 +268,12 @@ static bool is_set(const struct job *job, const struct job_key *k)
 	case KEY_ENUM:
 	case KEY_JSON:
 		return text_of(job, k) != NULL;
+	case KEY_LIST:
+		return *(const char *const *const *)field(job, k) != NULL;
+	case KEY_HOOKS:
+		return job->nhooks > 0;
+	case KEY_PRICE:
+		return job->price.input >= 0;
 	default:
 		return true;
 	}
@@ -226,6 +297,12 @@ static void value(const struct job *job, const struct job_key *k, struct buf *ou
 	case KEY_TOOLS:
 		tools(job, out);
 		break;
+	case KEY_HOOKS:
+		hooks(job, out);
+		break;
+	case KEY_PRICE:
+		price(job, out);
+		break;
 	case KEY_MARK:
 		value_print_mark(k, field(job, k), out);
 		break;
@@ -242,11 +319,12 @@ static void value(const struct job *job, const struct job_key *k, struct buf *ou
 	}
 }
 
-/* These two mean more when they are given than when they are the default: they are shown, not set. */
+/* These mean more when they are given than when they are the default: they are shown, not set. */
 static bool is_only_shown(const struct job *job, const struct job_key *k)
 {
 	return (k->at == offsetof(struct job, tools) && !job->tools_explicit) ||
-	       (k->at == offsetof(struct job, base_url) && !job->base_url_given);
+	       (k->at == offsetof(struct job, base_url) && !job->base_url_given) ||
+	       (!job->verify.command[0] && schema_in_section(k, "verify"));
 }
 
 static void section(const struct job *job, const char *name, const char *indent, struct buf *out)
@@ -259,7 +337,8 @@ static void section(const struct job *job, const char *name, const char *indent,
 			buf_addf(out, "# %s: %s\n", schema_leaf(k->path), k->fallback_text ? k->fallback_text : "none");
 			continue;
 		}
-		buf_addf(out, "%s%s: ", is_only_shown(job, k) ? "# " : "", schema_leaf(k->path));
+		buf_addf(out, "%s%s:%s", is_only_shown(job, k) ? "# " : "", schema_leaf(k->path),
+		         k->type == KEY_HOOKS ? "" : " ");
 		value(job, k, out);
 		buf_addc(out, '\n');
 	}

@@ -128,12 +128,17 @@ void job_print_man(struct buf *out)
 	}
 }
 
-static void tool_members(const char *const types[KEY_TYPES], struct buf *out)
+static void member_list(const struct job_key *of, const struct job_members *m, const char *const types[KEY_TYPES],
+                        struct buf *out)
 {
-	buf_adds(out, "Each has:\n.Bl -tag -width Ds -compact\n");
-	for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++) {
+	char list[40];
+
+	snprintf(list, sizeof list, "%s.", of->path);
+	buf_adds(out, of->type == KEY_PRICE ? "It has:\n" : "Each has:\n");
+	buf_adds(out, ".Bl -tag -width Ds -compact\n");
+	for (const struct job_key *k = m->v; k < m->v + m->n; k++) {
 		buf_addf(out, ".It Cm %s : Ar %s\n", k->path, types[k->type]);
-		text_of(k, "tools.external.", out);
+		text_of(k, list, out);
 		facts(k, false, out);
 	}
 	buf_adds(out, ".El\n");
@@ -142,11 +147,11 @@ static void tool_members(const char *const types[KEY_TYPES], struct buf *out)
 void job_print_man_keys(struct buf *out)
 {
 	static const char *const types[KEY_TYPES] = {
-		[KEY_STRING] = "text",  [KEY_INT] = "number",  [KEY_TOKENS] = "tokens",
-		[KEY_BYTES] = "size",   [KEY_USD] = "dollars", [KEY_DURATION] = "duration",
-		[KEY_BOOL] = "boolean", [KEY_ENUM] = "word",   [KEY_LIST] = "list",
-		[KEY_MAP] = "map",      [KEY_JSON] = "object", [KEY_TOOLS] = "list of maps",
-		[KEY_MARK] = "mark",
+		[KEY_STRING] = "text",  [KEY_INT] = "number",         [KEY_TOKENS] = "tokens",
+		[KEY_BYTES] = "size",   [KEY_USD] = "dollars",        [KEY_DURATION] = "duration",
+		[KEY_BOOL] = "boolean", [KEY_ENUM] = "word",          [KEY_LIST] = "list",
+		[KEY_MAP] = "map",      [KEY_JSON] = "object",        [KEY_TOOLS] = "list of maps",
+		[KEY_MARK] = "mark",    [KEY_HOOKS] = "map of lists", [KEY_PRICE] = "map",
 	};
 
 	buf_adds(out, ".Bl -tag -width Ds\n");
@@ -156,8 +161,8 @@ void job_print_man_keys(struct buf *out)
 		buf_addf(out, ".It Cm %s : Ar %s\n", k->path, types[k->type]);
 		text_of(k, "", out);
 		facts(k, false, out);
-		if (k->type == KEY_TOOLS)
-			tool_members(types, out);
+		if (schema_members(k->type))
+			member_list(k, schema_members(k->type), types, out);
 	}
 	buf_adds(out, ".El\n");
 }

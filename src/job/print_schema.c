@@ -27,7 +27,9 @@ static void with_unit(struct json_out *o, const struct job_key *k)
 	jo_key(o, "anyOf");
 	jo_array(o);
 	jo_object(o);
-	if (k->type == KEY_DURATION)
+	if (k->flags & KF_SECONDS)
+		jo_kstr(o, "type", "number");
+	else if (k->type == KEY_DURATION)
 		jo_kint(o, "const", 0);
 	else
 		integer_range(o, k);
@@ -47,13 +49,19 @@ static void with_unit(struct json_out *o, const struct job_key *k)
 static void dollars(struct json_out *o, const struct job_key *k)
 {
 	jo_kstr(o, "type", "number");
-	jo_kint(o, "exclusiveMinimum", 0);
+	jo_kint(o, k->min ? "exclusiveMinimum" : "minimum", 0);
 	jo_kint(o, "maximum", k->max / 1000000000);
 }
 
 static void list(struct json_out *o, const struct job_key *k)
 {
-	jo_kstr(o, "type", "array");
+	static const char *const either[] = { "array", "string", NULL };
+
+	jo_key(o, "type");
+	if (k->flags & KF_WORD)
+		strings(o, either);
+	else
+		jo_str(o, either[0]);
 	jo_key(o, "items");
 	jo_object(o);
 	jo_kstr(o, "type", "string");
@@ -79,23 +87,76 @@ static void map(struct json_out *o)
 
 static void property(struct json_out *o, const struct job_key *k);
 
-static void tools(struct json_out *o)
+/* A map with those members and no other. */
+static void members(struct json_out *o, const struct job_members *m)
 {
+	jo_kstr(o, "type", "object");
+	jo_kbool(o, "additionalProperties", false);
+	jo_key(o, "properties");
+	jo_object(o);
+	for (const struct job_key *k = m->v; k < m->v + m->n; k++)
+		property(o, k);
+	jo_end(o);
+	jo_key(o, "required");
+	jo_array(o);
+	for (const struct job_key *k = m->v; k < m->v + m->n; k++)
+		if (k->flags & KF_REQUIRED)
+			jo_str(o, k->path);
+	jo_end(o);
+}
+
+static void list_of(struct json_out *o, const struct job_members *m)
+{
+	jo_kstr(o, "type", "array");
+	jo_key(o, "items");
+	jo_object(o);
+	members(o, m);
+	jo_end(o);
+}
+
+static void event_names(struct json_out *o)
+{
+	const char *name;
+
+	jo_key(o, "propertyNames");
+	jo_object(o);
+	jo_key(o, "enum");
+	jo_array(o);
+	for (int i = 0; i < HOOK_DECLARED; i++)
+		jo_str(o, hook_event_name((enum hook_event)i));
+	for (size_t i = 0; (name = hook_event_silent(i)); i++)
+		jo_str(o, name);
+	jo_end(o);
+	jo_end(o);
+}
+
+/* Events, in each a list of groups, in each a matcher and a list of handlers. */
+static void hooks(struct json_out *o)
+{
+	jo_kstr(o, "type", "object");
+	event_names(o);
+	jo_key(o, "additionalProperties");
+	jo_object(o);
 	jo_kstr(o, "type", "array");
 	jo_key(o, "items");
 	jo_object(o);
 	jo_kstr(o, "type", "object");
 	jo_kbool(o, "additionalProperties", false);
-	jo_key(o, "properties");
-	jo_object(o);
-	for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++)
-		property(o, k);
-	jo_end(o);
 	jo_key(o, "required");
 	jo_array(o);
-	for (const struct job_key *k = job_tool_keys; k < job_tool_keys + job_tool_key_count; k++)
-		if (k->flags & KF_REQUIRED)
-			jo_str(o, k->path);
+	jo_str(o, "hooks");
+	jo_end(o);
+	jo_key(o, "properties");
+	jo_object(o);
+	jo_key(o, "matcher");
+	jo_object(o);
+	jo_kstr(o, "type", "string");
+	jo_end(o);
+	jo_key(o, "hooks");
+	jo_object(o);
+	list_of(o, &job_hook_members);
+	jo_end(o);
+	jo_end(o);
 	jo_end(o);
 	jo_end(o);
 }
@@ -132,7 +193,13 @@ static void type_of(struct json_out *o, const struct job_key *k)
 		jo_kstr(o, "type", "object");
 		break;
 	case KEY_TOOLS:
-		tools(o);
+		list_of(o, &job_tool_members);
+		break;
+	case KEY_HOOKS:
+		hooks(o);
+		break;
+	case KEY_PRICE:
+		members(o, &job_price_members);
 		break;
 	default:
 		jo_kstr(o, "type", "string");

@@ -17,6 +17,8 @@ static const char *const modes[] = { "default", "acceptEdits", "plan", "dontAsk"
 static const char *const denied_choices[] = { "continue", "fail", NULL };
 static const char *const sandboxes[] = { "workspace-write", "read-only", "off", NULL };
 static const char *const executors[] = { "streaming", "batch", NULL };
+static const char *const input_formats[] = { "text", "stream-json", NULL };
+static const char *const failures[] = { "open", "block", NULL };
 static const char *const formats[] = { "stream-json", "json", "text", NULL };
 static const char *const schemas[] = { "job", "events", NULL };
 
@@ -26,6 +28,7 @@ const char *const key_group_titles[GROUPS] = {
 	[GROUP_WORKSPACE] = "Where it works",
 	[GROUP_LIMITS] = "Limits",
 	[GROUP_TOOLS] = "Tools and permissions",
+	[GROUP_HOOKS] = "Hooks and settings files",
 	[GROUP_OUTPUT] = "Output",
 	[GROUP_OTHER] = "Other",
 };
@@ -38,6 +41,7 @@ const struct job_section job_sections[] = {
 	{ "tools", "what the model can do" },
 	{ "permissions", "what it may do" },
 	{ "sandbox", "what the system lets its tools do" },
+	{ "verify", "what must succeed before the run counts as completed" },
 	{ "output", "what comes out" },
 	{ NULL, NULL },
 };
@@ -112,6 +116,48 @@ const struct job_key job_keys[] = {
 	  .option = "append-system-prompt",
 	  .arg = "TEXT",
 	  .help = "text added to the system prompt" },
+
+	{ .path = "memory",
+	  .type = KEY_LIST,
+	  .at = AT(memory),
+	  .flags = KF_WHOLE | KF_WORD,
+	  .check = check_path,
+	  .group = GROUP_TASK,
+	  .option = "memory",
+	  .arg = "FILE",
+	  .fallback_text = "off",
+	  .help = "what is told of the project first: a file, or auto for AGENTS.md, else CLAUDE.md; may be repeated" },
+	{ .path = "attach",
+	  .type = KEY_LIST,
+	  .at = AT(attach),
+	  .flags = KF_WHOLE,
+	  .check = check_path,
+	  .group = GROUP_TASK,
+	  .option = "attach",
+	  .arg = "FILE",
+	  .help = "a file to go with the task, or a pattern of such; may be repeated" },
+	{ .path = "mentions",
+	  .type = KEY_BOOL,
+	  .at = AT(mentions),
+	  .fallback = "false",
+	  .group = GROUP_TASK,
+	  .option = "mentions",
+	  .help = "attach each file that the task names as @PATH" },
+	{ .path = "environment",
+	  .type = KEY_BOOL,
+	  .at = AT(environment),
+	  .fallback_text = "true with the built-in system prompt, else false",
+	  .group = GROUP_TASK,
+	  .help = "tell the model the date, the platform and the directories" },
+	{ .path = "input_format",
+	  .type = KEY_ENUM,
+	  .at = AT(input_format),
+	  .choices = input_formats,
+	  .fallback = "text",
+	  .group = GROUP_TASK,
+	  .option = "input-format",
+	  .arg = "FORMAT",
+	  .help = "what stdin is: the task's text, or messages as lines of JSON" },
 
 	/* the model */
 	{ .path = "model.name",
@@ -257,6 +303,13 @@ const struct job_key job_keys[] = {
 	  .check = check_extra,
 	  .group = GROUP_MODEL,
 	  .help = "fields added to each request's body" },
+
+	{ .path = "model.price",
+	  .type = KEY_PRICE,
+	  .at = AT(price),
+	  .fallback_text = "the list price, where it is known",
+	  .group = GROUP_MODEL,
+	  .help = "what a million tokens cost in dollars" },
 
 	/* the context window */
 	{ .path = "context.window",
@@ -421,6 +474,24 @@ const struct job_key job_keys[] = {
 	  .max = 1000000000,
 	  .group = GROUP_LIMITS,
 	  .help = "most tool calls" },
+	{ .path = "limits.token_target",
+	  .type = KEY_TOKENS,
+	  .at = AT(token_target),
+	  .min = 0,
+	  .max = INT64_C(1000000000000),
+	  .group = GROUP_LIMITS,
+	  .option = "token-target",
+	  .arg = "N",
+	  .help = "tokens of answers that the task may well take: a model that stops before is asked to go on; 0 = "
+	          "none" },
+	{ .path = "limits.max_stop_blocks",
+	  .type = KEY_INT,
+	  .at = AT(max_stop_blocks),
+	  .min = 0,
+	  .max = 1000000,
+	  .fallback = "10",
+	  .group = GROUP_LIMITS,
+	  .help = "most objections of stop hooks that the run goes on from; 0 = the first ends it" },
 	{ .path = "limits.stdin_bytes",
 	  .type = KEY_BYTES,
 	  .at = AT(stdin_bytes),
@@ -571,6 +642,57 @@ const struct job_key job_keys[] = {
 	  .fallback = "512",
 	  .group = GROUP_TOOLS,
 	  .help = "most processes that all tools may have at a time" },
+	{ .path = "sandbox.hooks",
+	  .type = KEY_BOOL,
+	  .at = AT(sandbox_hooks),
+	  .fallback = "true",
+	  .group = GROUP_TOOLS,
+	  .help = "hooks and the verification run in the sandbox of the tools" },
+
+	/* who may object */
+	{ .path = "hooks",
+	  .type = KEY_HOOKS,
+	  .group = GROUP_HOOKS,
+	  .help = "commands that are asked or told at certain moments, by the layout of settings.json" },
+	{ .path = "hook_failure",
+	  .type = KEY_ENUM,
+	  .at = AT(hook_failure),
+	  .choices = failures,
+	  .fallback = "open",
+	  .group = GROUP_HOOKS,
+	  .help = "what a hook that breaks or takes too long means: nothing, or an objection" },
+	{ .option = "bare",
+	  .act = ACT_NOTHING,
+	  .group = GROUP_HOOKS,
+	  .help = "means nothing: nothing is picked up unasked" },
+	{ .path = "verify.command",
+	  .type = KEY_LIST,
+	  .at = AT(verify.command),
+	  .flags = KF_REPEATS | KF_COMMAND,
+	  .group = GROUP_HOOKS,
+	  .help = "the program, with its arguments, that must exit with 0" },
+	{ .path = "verify.max_repairs",
+	  .type = KEY_INT,
+	  .at = AT(verify.max_repairs),
+	  .min = 0,
+	  .max = 1000000,
+	  .fallback = "3",
+	  .group = GROUP_HOOKS,
+	  .help = "how often the model is told of its failure and goes on; 0 = the first ends the run" },
+	{ .path = "verify.timeout",
+	  .type = KEY_DURATION,
+	  .at = AT(verify.timeout_ms),
+	  .min = 1,
+	  .max = DAY_MS,
+	  .fallback = "10m",
+	  .group = GROUP_HOOKS,
+	  .help = "longest time it may take; more is a failure" },
+	{ .path = "verify.network",
+	  .type = KEY_BOOL,
+	  .at = AT(verify.network),
+	  .fallback = "false",
+	  .group = GROUP_HOOKS,
+	  .help = "it may use the network though tools may not" },
 
 	/* output */
 	{ .path = "output.format",
@@ -590,6 +712,20 @@ const struct job_key job_keys[] = {
 	  .group = GROUP_OUTPUT,
 	  .option = "include-partial-messages",
 	  .help = "pieces of answers as they arrive" },
+	{ .path = "output.hook_events",
+	  .type = KEY_BOOL,
+	  .at = AT(hook_events),
+	  .fallback = "false",
+	  .group = GROUP_OUTPUT,
+	  .option = "include-hook-events",
+	  .help = "an event for each start and each end of a hook" },
+	{ .path = "output.replay_user_messages",
+	  .type = KEY_BOOL,
+	  .at = AT(replay_messages),
+	  .fallback = "false",
+	  .group = GROUP_OUTPUT,
+	  .option = "replay-user-messages",
+	  .help = "show each message that stdin brought when it is taken" },
 	{ .path = "events",
 	  .type = KEY_STRING,
 	  .at = AT(events_path),
@@ -684,6 +820,14 @@ const struct job_key *schema_by_letter(char letter)
 		if (k->letter && k->letter == letter)
 			return k;
 	return NULL;
+}
+
+const struct job_members *schema_members(enum key_type type)
+{
+	return type == KEY_TOOLS   ? &job_tool_members
+	       : type == KEY_HOOKS ? &job_hook_members
+	       : type == KEY_PRICE ? &job_price_members
+	                           : NULL;
 }
 
 const struct job_section *schema_section(const char *name)

@@ -25,7 +25,9 @@ enum key_type {
 	KEY_LIST,     /* strings, all of choices if there are any */
 	KEY_MAP,      /* name to string */
 	KEY_JSON,     /* an object, kept as JSON text */
-	KEY_TOOLS,    /* tools of the job's own: a list of maps whose members are job_tool_keys */
+	KEY_TOOLS,    /* tools of the job's own: a list of maps whose members are job_tool_members */
+	KEY_HOOKS,    /* events, their groups and in these a list of maps whose members are job_hook_members */
+	KEY_PRICE,    /* a map whose members are job_price_members; kept as struct job_price */
 	KEY_TYPES
 };
 
@@ -35,6 +37,7 @@ enum key_group {
 	GROUP_WORKSPACE,
 	GROUP_LIMITS,
 	GROUP_TOOLS,
+	GROUP_HOOKS,
 	GROUP_OUTPUT,
 	GROUP_OTHER,
 	GROUPS
@@ -61,8 +64,11 @@ enum key_flags {
 	KF_NOT_KEPT = 8,  /* checked, but there is no field */
 	KF_HIDE = 16,     /* values may be secret: --check shows the names alone */
 	KF_REPEATS = 32,  /* list: the same item may come twice */
-	KF_REQUIRED = 64, /* member of a tool: must be there */
-	KF_AUTO = 128     /* tokens or mark: the word auto too; tokens keep it as 0 */
+	KF_REQUIRED = 64, /* a member: must be there */
+	KF_AUTO = 128,    /* tokens or mark: the word auto too; tokens keep it as 0 */
+	KF_COMMAND = 256, /* list: a program and its arguments */
+	KF_SECONDS = 512, /* duration: a number without a unit is seconds, with a fraction if need be */
+	KF_WORD = 1024    /* list: a single word will do too, as a list of one */
 };
 
 struct job_key {
@@ -90,11 +96,18 @@ struct job_key {
 
 extern const struct job_key job_keys[];
 extern const size_t job_key_count;
-#define JOB_KEYS_MAX 96
+#define JOB_KEYS_MAX 128
 
-/* Members of one of tools.external; `path` is the member's name, `at` an offset in struct job_tool. */
-extern const struct job_key job_tool_keys[];
-extern const size_t job_tool_key_count;
+/* What the maps inside a value have; `path` is the member's name, `at` an offset in the struct of its own. */
+struct job_members {
+	const struct job_key *v;
+	size_t n;
+};
+extern const struct job_members job_tool_members;  /* struct job_tool */
+extern const struct job_members job_hook_members;  /* struct job_handler, which begins with a struct job_hook */
+extern const struct job_members job_price_members; /* struct job_price */
+/* The members of each map in a value of that type, NULL for a value without any. */
+const struct job_members *schema_members(enum key_type type);
 
 struct job_section {
 	const char *name;

@@ -11,6 +11,7 @@
 
 #define PATH_MAX_TEXT 160
 #define LIST_MAX      1000
+#define WARNINGS_MAX  100
 
 static const char *const no_items[] = { NULL };
 
@@ -26,9 +27,13 @@ struct slot {
 
 void setter_init(struct setter *s, struct job *job, struct job_errors *errs)
 {
+	static const struct job_price unknown = { -1, -1, -1, -1 };
+
 	memset(s, 0, sizeof *s);
 	s->job = job;
 	s->errs = errs;
+	job->warnings = no_items;
+	job->price = s->shadow.price = unknown;
 	for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++) {
 		if (!k->path || k->type != KEY_LIST)
 			continue;
@@ -45,32 +50,84 @@ static void flatten(struct buf *b, size_t from)
 			b->data[i] = '?';
 }
 
-int setter_fail(struct setter *s, const struct origin *o, const struct yaml_node *at, const char *path, const char *fmt,
-                ...)
+/* One line: "label:line:col: " for files, "label: " else, then path and ": " if there is a path. */
+static void compose(struct buf *b, const struct origin *o, const struct yaml_node *at, const char *path,
+                    const char *fmt, va_list ap)
 {
-	struct buf *b = &s->errs->text;
 	struct error e = ERROR_INIT;
 	size_t start = b->len;
-	va_list ap;
 
-	va_start(ap, fmt);
 	vsnprintf(e.msg, sizeof e.msg, fmt, ap);
-	va_end(ap);
-	s->errs->n++;
 	if (o->label)
 		buf_adds(b, o->label);
-	if (at && o->source == SOURCE_FILE)
+	if (at && at->line && origin_is_file(o))
 		buf_addf(b, ":%d:%d", at->line, at->col);
 	if (o->label)
 		buf_adds(b, ": ");
-	if (path && o->source == SOURCE_FILE)
+	if (path)
 		buf_addf(b, "%s: ", path);
 	buf_add(b, e.msg, utf8_floor(e.msg, strlen(e.msg), sizeof e.msg - 1));
 	flatten(b, start);
+}
+
+static int fail(struct setter *s, const struct origin *o, const struct yaml_node *at, const char *path, const char *fmt,
+                va_list ap)
+{
+	struct buf *b = &s->errs->text;
+	size_t start = b->len;
+
+	s->errs->n++;
+	compose(b, o, at, path, fmt, ap);
 	buf_addc(b, '\n');
 	if (b->failed)
 		buf_cut(b, start);
 	return -1;
+}
+
+int setter_fail(struct setter *s, const struct origin *o, const struct yaml_node *at, const char *path, const char *fmt,
+                ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	int rc = fail(s, o, at, origin_is_file(o) ? path : NULL, fmt, ap);
+	va_end(ap);
+	return rc;
+}
+
+int setter_fail_in(struct setter *s, const struct origin *o, const struct yaml_node *at, const char *path,
+                   const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	int rc = fail(s, o, at, path, fmt, ap);
+	va_end(ap);
+	return rc;
+}
+
+int setter_warn(struct setter *s, const struct origin *o, const struct yaml_node *at, const char *path, const char *fmt,
+                ...)
+{
+	struct buf b = BUF_INIT(2 * PATH_MAX_TEXT + 1000);
+	size_t n = s->nwarnings;
+	va_list ap;
+
+	if (n >= WARNINGS_MAX)
+		return 0;
+	va_start(ap, fmt);
+	compose(&b, o, at, path, fmt, ap);
+	va_end(ap);
+	const char **v = arena_alloc(&s->job->arena, (n + 2) * sizeof(*v));
+	char *line = arena_strndup(&s->job->arena, buf_str(&b), b.len);
+	buf_release(&b);
+	if (!v || !line)
+		return 0;
+	memcpy(v, s->job->warnings, n * sizeof(*v));
+	v[n] = line;
+	s->job->warnings = v;
+	s->nwarnings++;
+	return 0;
 }
 
 static int fail_row(const struct slot *t, const struct yaml_node *at, const char *fmt, ...)
@@ -84,9 +141,9 @@ static int fail_row(const struct slot *t, const struct yaml_node *at, const char
 	va_start(ap, fmt);
 	vsnprintf(e.msg, sizeof e.msg, fmt, ap);
 	va_end(ap);
-	if (t->path && t->o->source != SOURCE_FILE)
-		return setter_fail(t->s, t->o, at, NULL, "%s: %s", t->path, e.msg);
-	return setter_fail(t->s, t->o, at, t->path ? t->path : t->k->path, "%s", e.msg);
+	if (t->path)
+		return setter_fail_in(t->s, t->o, at, t->path, "%s", e.msg);
+	return setter_fail(t->s, t->o, at, t->k->path, "%s", e.msg);
 }
 
 static int fail_memory(const struct slot *t)
@@ -114,6 +171,8 @@ static int set_string(const struct slot *t, const struct yaml_node *v)
 		return fail_row(t, v, "must be a string");
 	if (k->check && k->check(NULL, v->text, &e))
 		return fail_row(t, v, "%s", e.msg);
+	if (k->flags & KF_NOT_KEPT)
+		return 0;
 	char *copy = arena_strndup(&t->s->job->arena, v->text, v->len);
 	if (!copy)
 		return fail_memory(t);
@@ -147,7 +206,7 @@ static int set_number(const struct slot *t, const struct yaml_node *v)
 	}
 	if (st == VALUE_OK)
 		return fail_row(t, v, "a number must not be quoted");
-	if (st == VALUE_RANGE && n == 0 && !t->k->fallback)
+	if (st == VALUE_RANGE && n == 0 && !t->k->fallback && !t->k->fallback_text)
 		return fail_row(t, v, "0 is not allowed: leave the key out for no limit");
 	return fail_number(t, v);
 }
@@ -239,17 +298,34 @@ static bool in_list(const char *const *list, size_t n, const char *text)
 	return false;
 }
 
+static int fail_list(const struct slot *t, const struct yaml_node *v)
+{
+	bool command = t->k->flags & KF_COMMAND;
+
+	return fail_row(t, v, "must be a list, as in [%s]",
+	                command         ? "make, check"
+	                : t->k->choices ? t->k->choices[0]
+	                                : "a, b");
+}
+
 static int set_list(const struct slot *t, const struct yaml_node *v)
 {
 	struct arena *a = &t->s->job->arena;
 	const char *const **at = field(t);
 	const char *const *old = t->fresh ? no_items : *at;
+	struct yaml_node word = *v, one = { .kind = YAML_SEQ, .line = v->line, .col = v->col, .first = &word };
 	size_t n = 0, more = 0;
 	int rc = 0;
 
+	if ((t->k->flags & KF_WORD) && v->kind == YAML_SCALAR && v->len) {
+		word.next = NULL;
+		v = &one;
+	}
 	if (v->kind != YAML_SEQ)
-		return fail_row(t, v, "must be a list, as in [%s]", t->k->choices ? t->k->choices[0] : "a, b");
-	while (old[n])
+		return fail_list(t, v);
+	if ((t->k->flags & KF_COMMAND) && (!v->first || (v->first->kind == YAML_SCALAR && !v->first->len)))
+		return fail_row(t, v, "must begin with the name of a program");
+	while (old && old[n])
 		n++;
 	for (const struct yaml_node *i = v->first; i; i = i->next)
 		more++;
@@ -386,15 +462,29 @@ static int set_tools(const struct slot *t, const struct yaml_node *v)
 	return setter_tools(t->s, t->into, v, t->o);
 }
 
+static int set_hooks(const struct slot *t, const struct yaml_node *v)
+{
+	struct job *into = t->into;
+
+	if (t->fresh)
+		into->nhooks = 0;
+	return setter_hooks(t->s, into, v, t->o);
+}
+
+static int set_price(const struct slot *t, const struct yaml_node *v)
+{
+	return setter_price(t->s, t->into, v, t->o);
+}
+
 static int (*const setters[KEY_TYPES])(const struct slot *, const struct yaml_node *) = {
-	[KEY_STRING] = set_string,   [KEY_INT] = set_number, [KEY_TOKENS] = set_number, [KEY_BYTES] = set_number,
-	[KEY_DURATION] = set_number, [KEY_USD] = set_number, [KEY_BOOL] = set_bool,     [KEY_ENUM] = set_enum,
-	[KEY_LIST] = set_list,       [KEY_MAP] = set_map,    [KEY_JSON] = set_json,     [KEY_TOOLS] = set_tools,
-	[KEY_MARK] = set_mark,
+	[KEY_STRING] = set_string,   [KEY_INT] = set_number,  [KEY_TOKENS] = set_number, [KEY_BYTES] = set_number,
+	[KEY_DURATION] = set_number, [KEY_USD] = set_number,  [KEY_BOOL] = set_bool,     [KEY_ENUM] = set_enum,
+	[KEY_LIST] = set_list,       [KEY_MAP] = set_map,     [KEY_JSON] = set_json,     [KEY_TOOLS] = set_tools,
+	[KEY_MARK] = set_mark,       [KEY_HOOKS] = set_hooks, [KEY_PRICE] = set_price,
 };
 
-int setter_member(struct setter *s, const struct job_key *k, const char *path, struct job_tool *into,
-                  const struct yaml_node *v, const struct origin *o)
+int setter_member(struct setter *s, const struct job_key *k, const char *path, void *into, const struct yaml_node *v,
+                  const struct origin *o)
 {
 	struct slot t = { .s = s, .k = k, .o = o, .into = into, .path = path, .fresh = true };
 

@@ -70,6 +70,15 @@ static enum value_status read_usd(const char *s, int64_t *out)
 	return VALUE_OK;
 }
 
+/* "90" or "1.5": seconds, as milliseconds. */
+static bool read_seconds(const char *s, int64_t *out)
+{
+	if (read_usd(s, out) != VALUE_OK)
+		return false;
+	*out /= NANO / 1000;
+	return true;
+}
+
 static enum value_status read_units(const struct unit *u, const char *s, int64_t *out)
 {
 	if (!read_digits(&s, out))
@@ -98,7 +107,10 @@ enum value_status value_number(const struct job_key *k, const char *text, int64_
 		*out = 0;
 		return VALUE_OK;
 	}
-	enum value_status st = u ? read_units(u, text, out) : read_usd(text, out);
+	enum value_status st = VALUE_OK;
+
+	if (!(k->flags & KF_SECONDS) || !read_seconds(text, out))
+		st = u ? read_units(u, text, out) : read_usd(text, out);
 
 	if (st == VALUE_OK && (*out < k->min || *out > k->max))
 		return VALUE_RANGE;
@@ -180,6 +192,8 @@ void value_expectation(const struct job_key *k, struct buf *out)
 	}
 	if (k->flags & KF_AUTO)
 		buf_adds(out, ", or auto");
+	if (k->flags & KF_SECONDS)
+		buf_adds(out, ", or a number of seconds");
 }
 
 const char *value_pattern(const struct job_key *k)

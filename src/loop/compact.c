@@ -83,7 +83,7 @@ static void choose_model(struct loop *l, struct compaction *x)
 	if (other && !l->no_compact_model && strcmp(other, x->call.model) != 0) {
 		x->how.strip = true;
 		x->call.model = other;
-		x->call.row = catalog_or_default(other);
+		x->call.row = l->cfg->compact_row ? l->cfg->compact_row : catalog_or_default(other);
 		x->call.without = WITHOUT_THINKING | WITHOUT_EFFORT | WITHOUT_EXTRA;
 	}
 	int64_t budget = x->call.without & WITHOUT_THINKING ? 0 : loop_thinking_budget(l);

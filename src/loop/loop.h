@@ -33,9 +33,10 @@ struct loop_config {
 	const struct loop_model *fallbacks; /* further models, each is gone on with at most once */
 	size_t nfallbacks;
 	struct context_spec context;
-	const char *compact_model, *summary_model; /* NULL = the model that answers; NULL = no summaries */
-	const char *system;                        /* NULL = none */
-	const char *tools_json;                    /* NULL = none */
+	const char *compact_model, *summary_model;           /* NULL = the model that answers; NULL = no summaries */
+	const struct catalog_row *compact_row, *summary_row; /* of these two; NULL = as the catalog says */
+	const char *system;                                  /* NULL = none */
+	const char *tools_json;                              /* NULL = none */
 	const char *thinking_json, *effort, *extra_json;
 	int64_t max_output_tokens; /* the user's; 0 = ours to choose and to raise */
 	int64_t max_turns, token_budget, max_cost_nano_usd, max_requests, max_tool_calls;

@@ -116,7 +116,7 @@ void summary_start(struct loop *l)
 		summary_cancel(l);
 		failed(l, "there was no answer in time");
 	}
-	b->row = catalog_or_default(l->cfg->summary_model);
+	b->row = l->cfg->summary_row ? l->cfg->summary_row : catalog_or_default(l->cfg->summary_model);
 	b->usage = (struct usage)USAGE_UNKNOWN;
 	buf_init(&b->text, MAX_BYTES);
 	b->round = strdup(call);

@@ -13,14 +13,32 @@ enum permission_mode world_permission_mode(const struct job *job)
 	return mode;
 }
 
-static int check_price(const char *model, struct error *e)
+/* What is known of a model, the user's price in it: that of the job's model wins over the catalog, with the others it
+ * is for want of one. NULL: no memory. */
+static const struct catalog_row *row_of(struct world *w, const char *model)
+{
+	const struct job_price *p = &w->job->price;
+	const struct catalog_row *known = catalog_or_default(model);
+
+	if (p->input < 0 || (known->price.input >= 0 && strcmp(model, w->job->model) != 0))
+		return known;
+	struct catalog_row *row = arena_alloc(&w->arena, sizeof *row);
+	if (!row)
+		return NULL;
+	*row = *known;
+	row->price = (struct catalog_price){ p->input, p->cache_write, p->cache_write, p->cache_read, p->output };
+	row->step_above = 0;
+	return row;
+}
+
+static int check_price(const char *model, const struct catalog_row *row, struct error *e)
 {
 	const struct usage one = { .input = 1 };
 
-	if (!model || catalog_cost(catalog_or_default(model), &one) >= 0)
+	if (!model || catalog_cost(row, &one) >= 0)
 		return 0;
-	return error_set(e, ERR_INPUT,
-	                 "limits.max_cost_usd: the price of model '%s' is not known; use limits.token_budget", model);
+	return error_set(e, ERR_INPUT, "limits.max_cost_usd: the price of model '%s' is not known: give model.price",
+	                 model);
 }
 
 /* A cost budget that nothing can be counted against would be none. */
@@ -31,12 +49,12 @@ static int check_prices(const struct world *w, struct error *e)
 	if (!job->max_cost_nano_usd)
 		return 0;
 	for (size_t i = 0; i < w->nmodels; i++)
-		if (check_price(w->models[i].name, e))
+		if (check_price(w->models[i].name, w->models[i].row, e))
 			return -1;
-	return check_price(job->compact_model, e) || check_price(job->summary_model, e) ? -1 : 0;
+	return check_price(job->compact_model, w->compact_row, e) || check_price(job->summary_model, w->summary_row, e)
+	               ? -1
+	               : 0;
 }
-
-#define MAX_STOP_BLOCKS 10
 
 static struct context_spec context_of(const struct job *job)
 {
@@ -84,8 +102,14 @@ int world_models(struct world *w, struct error *e)
 	w->nmodels = n + 1;
 	for (size_t i = 0; i <= n; i++) {
 		const char *name = i ? job->fallback[i - 1] : job->model;
-		w->models[i] = (struct loop_model){ name, catalog_or_default(name) };
+		w->models[i] = (struct loop_model){ name, row_of(w, name) };
+		if (!w->models[i].row)
+			return error_nomem(e);
 	}
+	w->compact_row = job->compact_model ? row_of(w, job->compact_model) : NULL;
+	w->summary_row = job->summary_model ? row_of(w, job->summary_model) : NULL;
+	if ((job->compact_model && !w->compact_row) || (job->summary_model && !w->summary_row))
+		return error_nomem(e);
 	return check_prices(w, e) || check_marks(w, e) ? -1 : 0;
 }
 
@@ -118,6 +142,8 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.context = context_of(job),
 		.compact_model = job->compact_model,
 		.summary_model = job->summary_model,
+		.compact_row = w->compact_row,
+		.summary_row = w->summary_row,
 		.system = world_system_prompt(w),
 		.tools_json = toolbox_json(w->toolbox),
 		.thinking_json = job->thinking_json,
@@ -135,7 +161,9 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.retry = { (int)job->max_retries, job->max_retry_wait_ms },
 		.watchdog = { job->connect_ms, job->first_byte_ms, job->idle_ms, job->progress_ms },
 		.tool_concurrency = (size_t)job->tool_concurrency,
-		.max_stop_blocks = MAX_STOP_BLOCKS,
+		.max_stop_blocks = (int)job->max_stop_blocks,
+		.max_repairs = (int)job->verify.max_repairs,
+		.token_target = job->token_target,
 		.denied_ends = strcmp(job->on_denied, "fail") == 0,
 		.calls_wait = !strcmp(job->tool_executor, "batch"),
 	};

@@ -48,7 +48,8 @@ static void print_check(const struct job *job, struct buf *out)
 		buf_addf(out, "# catalog: window %lld tokens, at most %lld output tokens, price known\n",
 		         (long long)row->window, (long long)row->max_output);
 	else
-		buf_adds(out, "# catalog: the model is not in it: price and window are not known\n");
+		buf_addf(out, "# catalog: the model is not in it: its window is not known, its price is %s\n",
+		         job->price.input < 0 ? "not known" : "the job's");
 }
 
 static void (*const printers[])(const struct job *job, struct buf *out) = {
@@ -76,6 +77,8 @@ static int print(const struct job *job, const struct buf *notes)
 int run_job(struct job *job, char **envp)
 {
 	log_set_level(job->quiet ? LOG_QUIET : job->verbose ? LOG_VERBOSE : LOG_NORMAL);
+	for (const char *const *line = job->warnings; *line; line++)
+		log_warn("%s", *line);
 	if (job->action == ACTION_RUN)
 		return run_agent(job, envp);
 	struct buf notes = BUF_INIT((size_t)1 << 20);

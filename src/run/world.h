@@ -31,6 +31,8 @@ struct world {
 
 	struct loop_model *models; /* in the arena: the job's model, then its fallbacks */
 	size_t nmodels;
+	const struct catalog_row *compact_row,
+	        *summary_row; /* of the models that have work of their own; NULL = none */
 
 	/* in the order of making; freed in the opposite order */
 	struct reactor *reactor;

@@ -233,10 +233,10 @@ bad() { # bad TEXT...: the job on stdin is exit 2 and stderr has each TEXT
 }
 
 @test "keys of a later version are refused, not ignored" {
-	bad hooks <<-'YAML'
+	bad record <<-'YAML'
 		version: 1
 		prompt: hi
-		hooks: {Stop: []}
+		record: run.tar.zst
 	YAML
 }
 

@@ -57,11 +57,11 @@ static const struct wrong wrongs[] = {
 	{ "tools: {builtin: Read}", "job.yaml:1:18: tools.builtin: must be a list, as in [Read]\n" },
 	{ "tools:\n  external:\n    - nam: x\n      command: []\n      timeout: 0",
 	  "job.yaml:3:7: tools.external[0].nam: unknown key (did you mean name?)\n"
+	  "job.yaml:4:16: tools.external[0].command: must begin with the name of a program\n"
 	  "job.yaml:5:16: tools.external[0].timeout: must be a duration such as 90s, 15m or 2h, from 1ms to 24h, not "
 	  "'0'\n"
 	  "job.yaml:3:7: tools.external[0]: name is missing\n"
-	  "job.yaml:3:7: tools.external[0]: description is missing\n"
-	  "job.yaml:4:16: tools.external[0].command: must begin with the name of a program\n" },
+	  "job.yaml:3:7: tools.external[0]: description is missing\n" },
 	{ "tools: {external: [{name: Read, description: d, command: [x]}, 7]}",
 	  "job.yaml:1:27: tools.external[0].name: 'Read' is the name of a built-in tool\n"
 	  "job.yaml:1:64: tools.external[1]: must be a map, as in {name: run_tests, description: ..., command: [make, "
@@ -69,7 +69,7 @@ static const struct wrong wrongs[] = {
 	{ "tools: {external: [{name: a b, description: '', command: x, read_only: 1}]}",
 	  "job.yaml:1:27: tools.external[0].name: must be 1 to 64 letters, digits, _ or -\n"
 	  "job.yaml:1:45: tools.external[0].description: is empty\n"
-	  "job.yaml:1:58: tools.external[0].command: must be a list, as in [a, b]\n"
+	  "job.yaml:1:58: tools.external[0].command: must be a list, as in [make, check]\n"
 	  "job.yaml:1:72: tools.external[0].read_only: must be true or false, without quotes\n" },
 	{ "tools:\n  external:\n"
 	  "  - {name: a, description: d, command: [x], input_schema: {type: object, properties: {b: {typ: string}}}}\n"
@@ -96,7 +96,7 @@ static const struct wrong wrongs[] = {
 	{ "max_turns: 5", "job.yaml:1:1: max_turns: unknown key (did you mean limits.max_turns?)\n" },
 	{ "limit: {max_turns: 5}", "job.yaml:1:1: limit: unknown key (did you mean limits?)\n" },
 	{ "limits.max_turns: 5", "job.yaml:1:1: limits.max_turns: unknown key\n" },
-	{ "memory: off", "job.yaml:1:1: memory: unknown key\n" },
+	{ "archive: off", "job.yaml:1:1: archive: unknown key\n" },
 	{ "\"a\\nb\": 1", "job.yaml:1:1: a?b: unknown key\n" },
 	{ "version: 2", "job.yaml:1:10: version: must be 1, not '2'\n" },
 

@@ -159,15 +159,18 @@ static void test_man(void **state)
 	buf_release(&b);
 }
 
+/* "tools.external.name": a member of what stands in a list or a map. */
 static bool is_member(const char *name)
 {
-	static const char list[] = "tools.external.";
-
-	if (strncmp(name, list, sizeof list - 1))
-		return false;
-	for (size_t i = 0; i < job_tool_key_count; i++)
-		if (!strcmp(job_tool_keys[i].path, name + sizeof list - 1))
-			return true;
+	for (const struct job_key *k = job_keys; k < job_keys + job_key_count; k++) {
+		const struct job_members *m = schema_members(k->type);
+		size_t n = k->path ? strlen(k->path) : 0;
+		if (!m || strncmp(name, k->path, n) != 0 || name[n] != '.')
+			continue;
+		for (size_t i = 0; i < m->n; i++)
+			if (!strcmp(m->v[i].path, name + n + 1))
+				return true;
+	}
 	return false;
 }
 
