@@ -119,6 +119,17 @@ static bool first_has_more(const struct context *c, const struct history *h)
 	return false;
 }
 
+int context_note_task(struct context *c, const struct history *h)
+{
+	if (h->n != 1)
+		return 0;
+	message_unref(c->task);
+	message_unref(c->base);
+	c->base = NULL;
+	c->task = message_copy(h->v[0]);
+	return c->task ? 0 : -1;
+}
+
 bool context_can_compact(const struct context *c, const struct history *h)
 {
 	/* behind an answer that also waits for a tool of the server's no request may stand: in the next turn */

@@ -116,6 +116,8 @@ void result_budget(struct result_text *v, size_t n, size_t each_max, size_t all_
 
 /* ---- autocompact.c: the summary's request and what becomes of its answer ---- */
 
+/* The user has said something and nothing was answered yet: all that is there is the task. -1: no memory. */
+int context_note_task(struct context *c, const struct history *h);
 /* Is there something that a compaction could drop? One user message alone is not. */
 bool context_can_compact(const struct context *c, const struct history *h);
 struct compact_request {

@@ -69,21 +69,29 @@ void loop_notice(struct loop *l, const char *code, const char *fmt, ...)
 	free(text);
 }
 
+void loop_drop_server_calls(struct loop *l)
+{
+	int dropped = history_drop_server_calls(l->state.messages);
+
+	if (dropped < 0)
+		l->nomem = true;
+	else if (dropped)
+		loop_notice(l, "server_call_dropped",
+		            "a tool of the server's own has not answered; its call is taken out, as the turn does not "
+		            "wait for it");
+}
+
 void loop_say(struct loop *l, const char *text)
 {
 	struct event ev = { .kind = EVENT_USER };
 	struct block *b = block_new_text(text, strlen(text));
-	int dropped = history_drop_server_calls(l->state.messages);
 
-	if (!b || dropped < 0) {
+	loop_drop_server_calls(l);
+	if (!b || l->nomem) {
 		block_unref(b);
 		l->nomem = true;
 		return;
 	}
-	if (dropped)
-		loop_notice(l, "server_call_dropped",
-		            "a tool of the server's own has not answered; its call is taken out, as the turn does not "
-		            "wait for it");
 	ev.u.user = (struct event_user){ .block = b, .synthetic = true };
 	loop_emit(l, &ev);
 	if (history_add_user_block(l->state.messages, b))

@@ -199,6 +199,8 @@ bool loop_prepare(struct loop *l, enum terminal_reason *stopped)
 		return true;
 	if (!loop_pass_gate(l, !l->state.same_turn, false, stopped))
 		return false;
+	if (l->state.transition == CONT_NONE && context_note_task(l->context, l->state.messages))
+		l->nomem = true;
 	*stopped = TERM_INTERNAL_ERROR; /* out of memory */
 	return layers(l) && autocompact(l, stopped) && fits(l, stopped) && !l->nomem;
 }

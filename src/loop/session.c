@@ -101,7 +101,10 @@ void loop_message(struct loop *l, struct loop_outcome *out)
 	begin(l);
 	ev.u.init = l->cfg->init;
 	loop_emit(l, &ev);
-	loop_finish(l, loop_work(l), out);
+	enum terminal_reason why = loop_work(l);
+	if (l->deps->more_to_come(l->deps->ctx))
+		loop_drop_server_calls(l); /* the next message's words */
+	loop_finish(l, why, out);
 }
 
 struct loop *loop_open(const struct loop_config *cfg, const struct loop_deps *deps, struct history *history,

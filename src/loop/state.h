@@ -333,6 +333,8 @@ void loop_add_error(struct loop *l, const char *fmt, ...) __attribute__((format(
 /* Emits; a failure marks the loop broken. */
 void loop_emit(struct loop *l, struct event *ev);
 void loop_notice(struct loop *l, const char *code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* What a tool of the server's own has not answered is taken out: words may not follow it. */
+void loop_drop_server_calls(struct loop *l);
 /* Appends a text of the program to the conversation and shows it as a synthetic user line. */
 void loop_say(struct loop *l, const char *text);
 /* The same behind the newest results; while the answer before them waits for a tool of the server's own, it is kept
