@@ -160,8 +160,8 @@ void check_bound(struct sim *s, const struct step *step)
 {
 	int64_t per_call = s->cfg.retry.max_retries + 2 + s->w->repairs + s->w->clamps + s->w->images;
 
-	if (s->requests > requests_bound(s))
-		sim_problem(s, "request %d, at most %lld follow from the limits", s->requests,
+	if (s->requests - s->w->requests_before > requests_bound(s))
+		sim_problem(s, "request %d, at most %lld follow from the limits", s->requests - s->w->requests_before,
 		            (long long)requests_bound(s));
 	if (step->req->kind == MODEL_MAIN && s->w->costly >= 3)
 		sim_problem(s, "%d attempts of a call had content", s->w->costly);
@@ -224,7 +224,7 @@ void check_gate(struct sim *s, const struct step *step)
 	const struct loop_config *c = &s->cfg;
 	const struct witness *w = s->w;
 
-	if (w->signalled || sim_signal_due(s))
+	if (w->signalled || w->interrupted || sim_signal_due(s))
 		sim_problem(s, "a request after a signal");
 	if (s->clock >= c->deadline)
 		sim_problem(s, "a request after the deadline");
@@ -285,7 +285,8 @@ void check_kept(struct sim *s, const struct step *step)
 
 	if (step->req->kind != MODEL_MAIN || !last)
 		return;
-	if (h->v[0]->blocks[0]->kind != BLOCK_TEXT || strncmp(h->v[0]->blocks[0]->text, s->task, 5) != 0)
+	if (h->v[0]->blocks[0]->kind != BLOCK_TEXT ||
+	    (*s->w->first && !sim_begins(h->v[0]->blocks[0]->text, s->w->first)))
 		sim_problem(s, "the task does not stand first");
 	for (size_t k = 0; k < last->n && !found; k++) {
 		const struct block *b = last->blocks[k];

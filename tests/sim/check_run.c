@@ -45,15 +45,15 @@ void check_last_line(struct sim *s, const struct step *step)
 {
 	if (s->ended)
 		sim_problem(s, "an event after the result");
-	if ((step->event->kind == EVENT_INIT) != (s->w->events == 0))
+	if ((step->event->kind == EVENT_INIT) != s->w->begins)
 		sim_problem(s, "init is not the first line");
 }
 
 void check_one_result(struct sim *s, const struct step *step)
 {
 	(void)step;
-	if (!s->out.broken && s->results != 1)
-		sim_problem(s, "%d results", s->results);
+	if (!s->out.broken && s->results != s->w->messages)
+		sim_problem(s, "%d results of %d messages", s->results, s->w->messages);
 }
 
 /* ---- 3 ---- */
@@ -178,7 +178,7 @@ void check_withheld(struct sim *s, const struct step *step)
 	bool must = s->w->told_failure, told = false;
 
 	/* a signal that was there before hooks could be told */
-	must |= r->reason == TERM_ABORTED_TOOLS && s->w->signalled && s->w->synthetics == 1;
+	must |= r->reason == TERM_ABORTED_TOOLS && (s->w->signalled || s->w->interrupted) && s->w->synthetics == 1;
 	for (size_t i = 0; i < LENGTH(shown); i++)
 		must |= r->reason == shown[i];
 	if (s->starved)
@@ -218,7 +218,8 @@ void check_once(struct sim *s, const struct step *step)
 	const struct witness *w = s->w;
 
 	for (size_t i = 0; i < w->nran; i++)
-		if (!strcmp(w->ran[i].id, step->use->id) && !(w->ran[i].withdrawn && w->ran[i].safe))
+		if (!strcmp(w->ran[i].id, step->use->id) &&
+		    !(w->ran[i].withdrawn && (w->ran[i].safe || i < (size_t)w->first_run)))
 			sim_problem(s, "call '%s' was run twice", step->use->id);
 }
 
@@ -236,7 +237,7 @@ void check_side_effects(struct sim *s, const struct step *step)
 	const struct event_result *r = &step->event->u.result;
 	const struct witness *w = s->w;
 
-	for (size_t i = 0; i < w->nran && !s->starved; i++) {
+	for (size_t i = (size_t)w->first_run; i < w->nran && !s->starved; i++) {
 		bool named = false;
 		if (!w->ran[i].withdrawn || w->ran[i].safe)
 			continue;
@@ -274,7 +275,7 @@ void check_start_gate(struct sim *s, const struct step *step)
 
 	if (s->ended)
 		sim_problem(s, "'%s' starts after the result", id);
-	if (s->w->signalled || sim_signal_due(s))
+	if (s->w->signalled || s->w->interrupted || sim_signal_due(s))
 		sim_problem(s, "'%s' starts after a signal", id);
 	if (s->clock >= s->cfg.deadline)
 		sim_problem(s, "'%s' starts after the deadline", id);

@@ -41,6 +41,7 @@ static const struct check {
 	{ 0, "hooks are heard", AT_RESULT, check_heard },
 	{ 11, "calls of the server", AT_REQUEST, check_server_calls },
 	{ 0, "the server is waited for", AT_EVENT, check_server_waits },
+	{ 0, "told once", AT_REQUEST, check_marks },
 	{ 0, "one call at a time", AT_REQUEST, check_alone },
 	{ 0, "thinking", AT_REQUEST, check_thinking },
 	{ 0, "forgotten results", AT_REQUEST, check_forgotten },

@@ -11,6 +11,9 @@ check_fn check_pairing, check_roles, check_bound, check_prefix, check_gate, chec
         check_forgotten, check_tools_sent, check_withdrawn_lines, check_sums, check_overloads, check_shrinks,
         check_fits, check_results_fit, check_kept;
 
+/* ---- marks.c ---- */
+check_fn check_marks;
+
 /* ---- server_calls.c ---- */
 check_fn check_server_calls, check_server_waits;
 

@@ -78,6 +78,7 @@ static void hand_out(struct sim *s, struct sim_event *q, struct loop_event *ev)
 		witness_hook_answer(s, &ev->hook);
 	}
 	s->w->signalled |= q->ev.kind == LOOP_EV_SIGNAL;
+	s->w->interrupted |= q->ev.kind == LOOP_EV_INTERRUPT;
 	if (q->ev.kind == LOOP_EV_TOOL) {
 		s->w->undying -= q->gone;
 		s->tool_runs -= q->refused;
@@ -90,6 +91,7 @@ static void hand_out(struct sim *s, struct sim_event *q, struct loop_event *ev)
 		s->current_result = q->result;
 		q->result = (struct tool_result){ 0 };
 		ev->result = &s->current_result;
+		witness_tool(s, s->current[3], ev->result);
 		ev->tool_use_id = s->current[3];
 	}
 	event_free(q);
@@ -141,7 +143,7 @@ int sim_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct er
 bool sim_signal_due(const struct sim *s)
 {
 	for (const struct sim_event *q = s->queue; q && q->at <= s->clock; q = q->next)
-		if (q->ev.kind == LOOP_EV_SIGNAL)
+		if (q->ev.kind == LOOP_EV_SIGNAL || q->ev.kind == LOOP_EV_INTERRUPT)
 			return true;
 	return false;
 }

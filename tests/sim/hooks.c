@@ -19,17 +19,56 @@ static const char *const random_lines[SIM_HOOK_SORTS] = {
 	"hang", "gone",
 };
 
-/* How often each comes; in most runs there is no hook. */
-static const unsigned random_moods[][SIM_HOOK_SORTS] = {
-	{ 1 }, { 1 }, { 1 }, { 0, 8, 8, 1, 1, 2, 2, 1 }, { 0, 0, 1 }, { 0, 2, 8, 0, 1 }, { 1, 1, 1, 1, 1, 1, 1, 1, 1 },
+/* How often each comes; in most runs there is no hook. Of the end of the run's hooks, of those that may end it early,
+ * and of those whose word has little weight. */
+static const unsigned none[SIM_HOOK_SORTS] = { 1 };
+static const unsigned stop_moods[][SIM_HOOK_SORTS] = {
+	{ 0, 8, 8, 1, 1, 2, 2, 1 }, { 0, 0, 1 }, { 0, 2, 8, 0, 1 }, { 1, 1, 1, 1, 1, 1, 1, 1, 1 }, { 0, 1 },
 };
+__attribute__((unused)) static const unsigned early_moods[][SIM_HOOK_SORTS] = {
+	{ 0, 1 }, { 1, 20, 1, 1, 1, 2, 1, 1 }, { 0, 9, 0, 0, 0, 1 }, { 10, 10, 1, 1, 1, 1, 1, 1, 1 }, { 0, 20, 1 },
+};
+static const unsigned late_moods[][SIM_HOOK_SORTS] = {
+	{ 0, 1 }, { 1, 4, 4, 1, 1, 1, 1, 1 }, { 0, 0, 1 }, { 0, 0, 0, 0, 1 }, { 8, 8, 1, 1, 1, 1, 1, 1, 1 },
+};
+
+struct kind_of_hook {
+	enum hook_event kind;
+	const unsigned (*moods)[SIM_HOOK_SORTS];
+	unsigned one_in; /* so often somebody is there */
+	bool context;    /* what is said for the model is heard */
+};
+#define MOODS 5
+
+static const struct kind_of_hook asked[] = {
+	{ HOOK_STOP, stop_moods, 2, false },
+	{ HOOK_STOP_FAILURE, late_moods, 3, false },
+};
+
+static const struct kind_of_hook *row_of(enum hook_event kind)
+{
+	for (size_t i = 0; i < LENGTH(asked); i++)
+		if (asked[i].kind == kind)
+			return &asked[i];
+	return NULL;
+}
 
 void sim_draw_hooks(struct sim *s)
 {
 	static const int most[] = { 10, 1, 2, 3, 0 };
+	static const int repairs[] = { 3, 1, 2, 0, 20 };
+	static const int failures[] = { 0, 1, 2, 5, 1000000 };
 
-	s->moods.hooks = random_moods[sim_draw(s, LENGTH(random_moods))];
+	s->cfg.source = "startup";
 	s->cfg.max_stop_blocks = most[sim_draw(s, LENGTH(most))];
+	s->cfg.max_repairs = repairs[sim_draw(s, LENGTH(repairs))];
+	for (size_t i = 0; i < LENGTH(asked); i++)
+		if (sim_one_in(s, asked[i].one_in))
+			s->moods.hooks[asked[i].kind] = asked[i].moods[sim_draw(s, MOODS)];
+	if (sim_draw(s, 4) < 4)
+		return;
+	s->moods.hooks[HOOK_VERIFY] = none;
+	s->moods.verify_fails = failures[sim_draw(s, LENGTH(failures))];
 }
 
 /* Will something come that ends a wait? */
@@ -48,8 +87,10 @@ static bool is_for(const char *line, enum hook_event kind, const char **said)
 		*said = line + n + 1;
 		return true;
 	}
+	if ((kind != HOOK_STOP && kind != HOOK_STOP_FAILURE) || isupper((unsigned char)*line))
+		return false;
 	*said = line;
-	return (kind == HOOK_STOP || kind == HOOK_STOP_FAILURE) && !isupper((unsigned char)*line);
+	return true;
 }
 
 static const char *next_scripted(struct sim *s, enum hook_event kind)
@@ -68,16 +109,57 @@ static const char *next_scripted(struct sim *s, enum hook_event kind)
 	return said ? said : "none";
 }
 
-static const char *next_line(struct sim *s, enum hook_event kind)
+/* The verification fails some times, or for ever. */
+static const char *verify_line(struct sim *s, const struct hook_call *call)
 {
-	if (s->hooks)
-		return next_scripted(s, kind);
-	if (!s->moods.hooks || (kind != HOOK_STOP && kind != HOOK_STOP_FAILURE))
+	switch (sim_draw(s, 12)) {
+	case 9:
+		return SLOW "pass";
+	case 10:
+		return ends(s) ? "hang" : "pass";
+	case 11:
+		return s->calm || sim_draw(s, 8) ? "pass" : "gone";
+	default:
+		return call->attempt < s->moods.verify_fails ? "block it does not build" : "pass";
+	}
+}
+
+static const char *drawn_line(struct sim *s, const struct hook_call *call)
+{
+	const unsigned *moods = s->moods.hooks[call->kind];
+
+	if (!moods)
 		return "none";
-	const char *line = random_lines[sim_pick(s, s->moods.hooks, SIM_HOOK_SORTS)];
-	if (!strcmp(line, "hang") && !ends(s))
+	if (call->kind == HOOK_VERIFY)
+		return verify_line(s, call);
+	const char *line = random_lines[sim_pick(s, moods, SIM_HOOK_SORTS)];
+	if (!strcmp(line, "hang") && !ends(s) && call->kind != HOOK_SESSION_END)
 		line = SLOW "pass";
 	return s->calm && !strcmp(line, "gone") ? "pass" : line;
+}
+
+/* The line that is played: with what is said beside the verdict. */
+static void next_line(struct sim *s, const struct hook_call *call, char *out, size_t max)
+{
+	if (s->hooks) {
+		snprintf(out, max, "%s", next_scripted(s, call->kind));
+		return;
+	}
+	const char *line = drawn_line(s, call);
+	const struct kind_of_hook *row = row_of(call->kind);
+	size_t n = (size_t)snprintf(out, max, "%s", line);
+	char mark[32];
+
+	if (!strstr(line, "pass") && !strstr(line, "block") && !strstr(line, "end"))
+		return;
+	if (strstr(line, "better") || strstr(line, "yet") || strstr(line, "build"))
+		n += (size_t)snprintf(out + n, max - n, " %s", sim_mark(s, mark, sizeof mark));
+	if (row && row->context && sim_one_in(s, call->kind == HOOK_STOP ? 12 : 2))
+		n += (size_t)snprintf(out + n, max - n, " | context %s", sim_mark(s, mark, sizeof mark));
+	if (call->kind == HOOK_SESSION_START && sim_one_in(s, 3))
+		n += (size_t)snprintf(out + n, max - n, " | first %s", sim_mark(s, mark, sizeof mark));
+	if (call->kind == HOOK_USER_PROMPT_SUBMIT && sim_one_in(s, 3))
+		snprintf(out + n, max - n, " | hide");
 }
 
 /* One part of a line becomes one member of the answer. */
@@ -126,7 +208,7 @@ static void answer(struct sim *s, const struct hook_call *call, int64_t when, co
 	}
 }
 
-static void tell_call(struct sim *s, const struct hook_call *call)
+static void tell_call(struct sim *s, const struct hook_call *call, const char *said)
 {
 	const char *const about[HOOK_EVENTS] = {
 		[HOOK_SESSION_START] = call->source,       [HOOK_USER_PROMPT_SUBMIT] = call->prompt,
@@ -136,32 +218,38 @@ static void tell_call(struct sim *s, const struct hook_call *call)
 	const char *text = about[call->kind] ? about[call->kind] : call->answer;
 	int n = !text ? 0 : about[call->kind] || call->answer_len >= 300 ? 300 : (int)call->answer_len;
 
-	sim_add(s, "hook %s%s '%.*s'%s%s%s%s", hook_event_name(call->kind), call->stop_hook_active ? " active" : "", n,
-	        text ? text : "", call->category ? " " : "", call->category ? call->category : "",
-	        call->error ? ": " : "", call->error ? call->error : "");
+	sim_add(s, "hook %s%s '%.*s'%s%s%s%s -> %s", hook_event_name(call->kind),
+	        call->stop_hook_active ? " active" : "", n, text ? text : "", call->category ? " " : "",
+	        call->category ? call->category : "", call->error ? ": " : "", call->error ? call->error : "", said);
+}
+
+bool sim_has_hook(struct sim *s, enum hook_event kind)
+{
+	if (s->hooks)
+		return strcmp(next_scripted(s, kind), "none") != 0;
+	return s->moods.hooks[kind] != NULL;
 }
 
 static bool hook_any(void *ctx, enum hook_event kind)
 {
-	(void)ctx, (void)kind;
-	return false;
+	return sim_has_hook(ctx, kind);
 }
 
 static int hook_start(void *ctx, const struct hook_call *call, struct error *e)
 {
 	struct sim *s = ctx;
-	char *line;
+	char said[512], *line;
 	int64_t after;
 
 	sim_check(s, &(struct step){ .stage = AT_HOOK, .hook = call });
 	witness_hook(s, call);
-	const char *said = next_line(s, call->kind);
+	next_line(s, call, said, sizeof said);
 	if (!strcmp(said, "none")) {
 		witness_hook_answer(s, &(struct hook_answer){ .kind = call->kind });
 		return 0;
 	}
 	s->hook_runs++;
-	tell_call(s, call);
+	tell_call(s, call, said);
 	if (!strcmp(said, "gone") || (s->supervisor_lost_at && s->clock >= s->supervisor_lost_at))
 		return error_set(e, ERR_GONE, "the supervisor is gone");
 	after = sim_begins(said, "after ") ? strtoll(said + 6, &line, 10) : 10;

@@ -14,13 +14,9 @@ static const struct rule {
 	{ -1, CONT_NONE, "no reason" },
 	{ -1, TERMINAL(TERM_NONE), "no reason" },
 	/* of parts that come later */
-	{ -1, CONT_TOKEN_BUDGET, "there is no token target yet" },
-	{ CONT_TOKEN_BUDGET, -1, "there is no token target yet" },
 	{ -1, CONT_STRUCTURED_RETRY, "there is no schema for answers yet" },
 	{ CONT_STRUCTURED_RETRY, -1, "there is no schema for answers yet" },
 	{ -1, TERMINAL(TERM_STRUCTURED_EXHAUSTED), "there is no schema for answers yet" },
-	{ -1, TERMINAL(TERM_HOOK_STOPPED), "there are no hooks yet" },
-	{ -1, TERMINAL(TERM_VERIFY_FAILED), "there is no verification yet" },
 	/* not of the loop */
 	{ -1, TERMINAL(TERM_SETUP_FAILED), "the loop was not begun" },
 	/* guards */
@@ -33,8 +29,6 @@ static const struct rule {
 	{ CONT_SALVAGED_STREAM, TERMINAL(TERM_MALFORMED_TOOL_USE), "a call of the answer before was usable" },
 	/* the beginning: one message, nothing to drop, no answer */
 	{ CONT_NONE, TERMINAL(TERM_MAX_TURNS), "at least one turn is allowed" },
-	{ CONT_NONE, CONT_COLLAPSE_DRAIN, "there is no round yet" },
-	{ CONT_NONE, CONT_REACTIVE_COMPACT, "there is no round yet" },
 	{ CONT_NONE, TERMINAL(TERM_STOP_BLOCKS), "there was no objection yet" },
 	{ CONT_NONE, TERMINAL(TERM_RAPID_REFILL), "there was no compaction yet" },
 	{ CONT_NONE, TERMINAL(TERM_MALFORMED_TOOL_USE), "there was no answer yet" },

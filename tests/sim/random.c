@@ -82,20 +82,23 @@ static void draw_layers(struct sim *s)
 static void draw_limits(struct sim *s)
 {
 	struct loop_config *c = &s->cfg;
+	unsigned often = sim_one_in(s, 8) ? 2 : 8; /* all of them together now and then */
 
 	c->max_turns = 1 + (int64_t)sim_draw(s, (uint64_t)ONE_OF(s, 12, 4, 30, 2));
 	c->retry.max_retries = (int)ONE_OF(s, 0, 1, 2, 4, 10);
 	c->tool_concurrency = (size_t)ONE_OF(s, 10, 1, 2, 4);
-	if (sim_one_in(s, 4))
+	if (sim_one_in(s, often / 2))
 		c->token_budget = 100 + (int64_t)sim_draw(s, (uint64_t)ONE_OF(s, 5000, 50000, 1000000));
-	if (sim_one_in(s, 8))
+	if (sim_one_in(s, often))
 		c->max_cost_nano_usd = 1000 + (int64_t)sim_draw(s, 200000000);
-	if (sim_one_in(s, 6))
+	if (sim_one_in(s, often))
 		c->max_requests = 1 + (int64_t)sim_draw(s, 15);
-	if (sim_one_in(s, 8))
+	if (sim_one_in(s, often))
 		c->max_tool_calls = 1 + (int64_t)sim_draw(s, 8);
 	if (sim_one_in(s, 3))
 		c->max_output_tokens = ONE_OF(s, 4000, 300, 60000);
+	if (sim_one_in(s, 5))
+		c->token_target = ONE_OF(s, 2000, 100, 500, 20000);
 	c->denied_ends = sim_one_in(s, 10);
 	if (sim_one_in(s, 10))
 		c->retry.max_wait_ms = ONE_OF(s, 0, 1000, 300000);
@@ -191,6 +194,7 @@ void sim_draw_world(struct sim *s)
 	draw_outside(s);
 	sim_draw_moods(s);
 	sim_draw_hooks(s);
+	sim_draw_user(s);
 	if (sim_one_in(s, 10))
 		s->task_size = (size_t)ONE_OF(s, 2000, 100, 8000, 40000);
 }

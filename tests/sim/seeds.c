@@ -29,7 +29,7 @@ static bool run_once(struct sim *s, uint64_t seed, struct sim_cover *cover, FILE
 {
 	seed_prepare(s, seed);
 	s->cover = cover;
-	sim_run(s, "do it");
+	sim_run(s, SEED_TASK);
 	if (!s->broken)
 		return true;
 	shrink_and_tell(s, out);
@@ -43,7 +43,7 @@ static bool again(const struct sim *first, uint64_t seed, FILE *out)
 	bool same;
 
 	seed_prepare(&s, seed);
-	sim_run(&s, "do it");
+	sim_run(&s, SEED_TASK);
 	same = s.digest == first->digest && s.requests == first->requests;
 	if (!same)
 		say_differs(out, seed, "not the same twice", first, &s);
@@ -61,7 +61,7 @@ static bool both_executors(uint64_t seed, FILE *out)
 		seed_prepare(&s[batch], seed);
 		s[batch].calm = true;
 		s[batch].cfg.calls_wait = batch;
-		sim_run(&s[batch], "do it");
+		sim_run(&s[batch], SEED_TASK);
 		if (s[batch].broken) {
 			shrink_and_tell(&s[batch], out);
 			same = false;

@@ -22,7 +22,7 @@ static void play(const struct shrinking *k, struct sim *s, const uint32_t *v, si
 	s->choices = malloc((n + 1) * sizeof *v);
 	memcpy(s->choices, v, n * sizeof *v);
 	s->nchoices = n;
-	sim_run(s, "do it");
+	sim_run(s, SEED_TASK);
 }
 
 /* Takes v[n] if it breaks the same check. */

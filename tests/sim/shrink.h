@@ -6,6 +6,8 @@
 
 #include "sim.h"
 
+#define SEED_TASK "do it [mark 0]" /* see marks.c */
+
 void seed_prepare(struct sim *s, uint64_t seed);
 /* *s has been run and is broken. Tells it as it was and as small as it could be made. */
 void shrink_and_tell(const struct sim *s, FILE *out);

@@ -69,24 +69,6 @@ static int64_t now(void *ctx)
 	return ((struct sim *)ctx)->clock;
 }
 
-static int attachment(void *ctx, struct buf *out, struct error *e)
-{
-	(void)ctx, (void)out, (void)e;
-	return 0;
-}
-
-static struct message *user_message(void *ctx)
-{
-	(void)ctx;
-	return NULL;
-}
-
-static bool more_to_come(void *ctx)
-{
-	(void)ctx;
-	return false;
-}
-
 void sim_init(struct sim *s, const char *const *script)
 {
 	static const struct catalog_row row = { "sim", 200000, 64000, { 1000, 1250, 2000, 100, 5000 }, 0, { 0 }, 0 };
@@ -126,15 +108,43 @@ static void add_task(struct sim *s, const char *task)
 	free(text);
 }
 
+/* One message after the other, as a program does that reads them: until the process has to end. */
+static void run_messages(struct sim *s, const struct loop_deps *deps)
+{
+	struct error e = ERROR_INIT;
+	struct loop *l = loop_open(&s->cfg, deps, &s->history, &e);
+	const char *text = s->task;
+
+	if (!l) {
+		s->out = (struct loop_outcome){ .reason = TERM_INTERNAL_ERROR, .broken = true, .error = e };
+		return;
+	}
+
+	add_task(s, text);
+	do {
+		witness_message(s, text);
+		loop_message(l, &s->out);
+		if (s->broken || s->out.broken || s->out.signo || s->out.reason == TERM_INTERNAL_ERROR)
+			break;
+		if ((text = sim_next_message(s)))
+			history_add_user_block(&s->history, block_new_text(text, strlen(text)));
+		if (text)
+			snprintf(s->trace + strlen(s->trace), sizeof s->trace - strlen(s->trace), " / ");
+	} while (text);
+	loop_close(l);
+}
+
+static bool is_single(const struct sim *s)
+{
+	return !s->messages && !s->arrivals && !s->stays_open;
+}
+
 void sim_run(struct sim *s, const char *task)
 {
 	struct loop_deps deps = {
 		.ctx = s,
 		.model_start = model_start,
 		.model_cancel = model_cancel,
-		.attachment = attachment,
-		.user_message = user_message,
-		.more_to_come = more_to_come,
 		.emit = sim_emit,
 		.new_id = new_id,
 		.random01 = random01,
@@ -159,8 +169,13 @@ void sim_run(struct sim *s, const char *task)
 		sim_at(s, s->interrupt_at, LOOP_EV_INTERRUPT);
 	if (s->full_until)
 		sim_at(s, s->full_until, LOOP_EV_OUTPUT);
-	add_task(s, task);
-	loop_run(&s->cfg, &deps, &s->history, &s->out);
+	if (is_single(s)) { /* its result is told even if there is no memory */
+		add_task(s, task);
+		witness_message(s, task);
+		loop_run(&s->cfg, &deps, &s->history, &s->out);
+	} else {
+		run_messages(s, &deps);
+	}
 	sim_check(s, &(struct step){ .stage = AT_END });
 	if (s->cover) {
 		s->cover->runs++;

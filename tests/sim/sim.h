@@ -99,14 +99,18 @@ struct sim {
 	int running_safe, running_unsafe;
 	uint64_t rng;
 	size_t next_choice, choices_cap;
-	unsigned ids;
+	unsigned ids, nmarks;
 	struct { /* how often each sort of answer comes, see answers.c */
 		unsigned main[SIM_MOODS], compact[SIM_MOODS], summary[SIM_MOODS], count[SIM_MOODS], sizes;
-		bool large;            /* results are */
-		const unsigned *hooks; /* see hooks.c; NULL = there are none */
-		int absurd_from;       /* from this request on the usage that it tells is; 0 = it is drawn */
-		bool fills;            /* results are so large that the window fills up in a turn or two */
+		bool large;                         /* results are */
+		const unsigned *hooks[HOOK_EVENTS]; /* see hooks.c; NULL = there are none */
+		unsigned attachments;               /* one in so many times there is one to be told; 0 = never */
+		int verify_fails;                   /* so often the verification fails */
+		int absurd_from; /* from this request on the usage that it tells is; 0 = it is drawn */
+		bool fills;      /* results are so large that the window fills up in a turn or two */
 	} moods;
+	char drawn_arrivals[4][64];
+	const char *arrival_list[5];
 	char *current[4]; /* texts of the event handed out last */
 	struct tool_result current_result;
 	struct block *current_block;

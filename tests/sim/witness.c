@@ -9,6 +9,7 @@ static void forget_verdicts(struct witness *w)
 {
 	for (size_t i = 0; i < LENGTH(w->said); i++)
 		w->said[i] = HOOKS_NOT_ASKED;
+	w->stop_context = false;
 }
 
 void witness_open(struct sim *s)
@@ -117,6 +118,8 @@ void witness_request(struct sim *s, const struct model_request *req)
 	w->attempts++;
 	w->unanswered = 0;
 	w->declined = false;
+	if (!*w->first && req->messages->v[0]->blocks[0]->text)
+		snprintf(w->first, sizeof w->first, "%s", req->messages->v[0]->blocks[0]->text);
 	keep_sent(s, req->messages);
 	w->system = req->system;
 	w->tools = req->tools_json;
@@ -271,14 +274,47 @@ void witness_start(struct sim *s, const struct block *use, bool safe)
 	snprintf(s->starts + n, sizeof s->starts - n, "%s%s%s", n ? " " : "", use->id, s->running_model ? "*" : "");
 }
 
+static struct run_call *run_named(struct witness *w, const char *id)
+{
+	for (size_t i = w->nran; i > 0; i--)
+		if (!strcmp(w->ran[i - 1].id, id))
+			return &w->ran[i - 1];
+	return NULL;
+}
+
+void witness_tool(struct sim *s, const char *id, const struct tool_result *r)
+{
+	struct run_call *c = run_named(s->w, id);
+
+	const char *mark = c && r->context ? strstr(r->context, "[mark ") : NULL;
+
+	if (mark)
+		c->context = (uint16_t)atoi(mark + 6);
+	s->w->hook_ended |= r->ends_run != NULL;
+}
+
 /* Nothing ran for it, as it turns out: it may come again, and has no effect. */
 void witness_refused(struct sim *s, const char *id)
 {
-	for (size_t i = s->w->nran; i-- > 0;)
-		if (!strcmp(s->w->ran[i].id, id)) {
-			s->w->ran[i].safe = true;
-			return;
-		}
+	struct run_call *c = run_named(s->w, id);
+
+	if (c)
+		c->safe = true;
+}
+
+/* Its result is shown: what hooks said beside it goes with it. */
+static void see_told(struct sim *s, const char *id)
+{
+	struct run_call *c = run_named(s->w, id);
+
+	if (!c || c->told || s->w->pending_lines)
+		return;
+	char mark[32];
+
+	c->told = true;
+	snprintf(mark, sizeof mark, "[mark %u]", c->context);
+	if (c->context)
+		witness_due(s, mark, MARK_BEHIND);
 }
 
 void witness_forget(struct sim *s, const char *id)
@@ -308,19 +344,74 @@ static void calls_settled(struct witness *w)
 	forget_all(w->answered, &w->nanswered);
 }
 
+void witness_message(struct sim *s, const char *text)
+{
+	struct witness *w = s->w;
+
+	w->prompt = text;
+	w->messages++;
+	w->requests_before = s->requests;
+	w->first_run = (int)w->nran;
+	w->interrupted = w->hook_ended = w->prompt_blocked = false;
+	w->turns = w->objections = w->repairs_asked = w->verified = w->synthetics = 0;
+	w->recoveries = w->reactives = w->nudges = w->pauses = w->salvages = w->unusable = 0;
+	w->attempts = w->costly = w->lowered = w->precompacts = 0;
+	w->refills = w->refilled = 0;
+	w->in_turn = w->paused = w->accepted = w->told_failure = w->backs_off = w->unseen = false;
+	w->last = CONT_NONE;
+	w->pending_lines = w->usable = 0; /* of an answer that was kept as far as it came */
+	calls_settled(w);
+	w->begins = true;
+	s->ended = false;
+	forget_verdicts(w);
+	witness_due(s, text, MARK_PROMPT);
+}
+
 /* ---- hooks ---- */
 
 void witness_hook(struct sim *s, const struct hook_call *call)
 {
-	s->w->told_failure |= call->kind == HOOK_STOP_FAILURE;
+	struct witness *w = s->w;
+
+	w->told_failure |= call->kind == HOOK_STOP_FAILURE;
+	w->verified += call->kind == HOOK_VERIFY;
+	w->ends += call->kind == HOOK_SESSION_END;
+	w->precompacts += call->kind == HOOK_PRE_COMPACT;
+	w->compact_ends += call->kind == HOOK_POST_COMPACT;
+	if (call->kind == HOOK_SESSION_START)
+		*(strcmp(call->source, "compact") ? &w->starts : &w->compact_starts) += 1;
 	s->w->said[call->kind] = HOOKS_NOT_ANSWERED;
+}
+
+static void see_hook_texts(struct sim *s, const struct hook_answer *a)
+{
+	bool compacted = a->kind == HOOK_SESSION_START && s->w->boundaries > 0;
+
+	if (a->kind == HOOK_STOP || a->kind == HOOK_VERIFY) { /* heard if the run goes on from it */
+		snprintf(s->w->objection, sizeof s->w->objection, "%s",
+		         a->verdict == HOOK_SAYS_BLOCK && a->text ? a->text : "");
+		snprintf(s->w->beside, sizeof s->w->beside, "%s", a->context ? a->context : "");
+		return;
+	}
+	witness_due(s, a->context, compacted ? MARK_ANYWHERE : MARK_BEHIND);
+	witness_due(s, a->first_message, MARK_IN_FRONT);
 }
 
 void witness_hook_answer(struct sim *s, const struct hook_answer *a)
 {
-	s->w->said[a->kind] = (int)a->verdict;
-	if (a->kind == HOOK_STOP || a->kind == HOOK_VERIFY)
-		snprintf(s->w->objection, sizeof s->w->objection, "%s", a->text ? a->text : "");
+	struct witness *w = s->w;
+	bool ends = a->verdict == HOOK_SAYS_END, says_no = a->verdict != HOOK_SAYS_PASS;
+
+	w->said[a->kind] = (int)a->verdict;
+	w->stop_context |= a->kind == HOOK_STOP && a->context && a->verdict != HOOK_SAYS_END;
+	w->hook_ended |= (a->kind == HOOK_SESSION_START && ends) ||
+	                 ((a->kind == HOOK_USER_PROMPT_SUBMIT || a->kind == HOOK_POST_TOOL_BATCH) && says_no);
+	if (a->kind == HOOK_USER_PROMPT_SUBMIT && says_no) {
+		w->prompt_blocked = true;
+		witness_erased(s, w->prompt);
+	}
+	if (!w->hook_ended)
+		see_hook_texts(s, a);
 }
 
 /* ---- events ---- */
@@ -328,7 +419,7 @@ void witness_hook_answer(struct sim *s, const struct hook_answer *a)
 /* Which of the counters that bound recoveries begin again. */
 static void count_transition(struct witness *w, enum continue_reason to)
 {
-	bool new_turn = continue_row(to)->new_turn;
+	bool new_turn = continue_row(to)->new_turn, by_verify;
 
 	if (new_turn || to == CONT_PAUSE_TURN)
 		w->unusable = w->nopen > 0 && w->usable == 0 ? w->unusable + 1 : 0;
@@ -345,8 +436,12 @@ static void count_transition(struct witness *w, enum continue_reason to)
 	w->escalations += to == CONT_MAX_OUTPUT_ESCALATE;
 	w->recoveries += to == CONT_MAX_OUTPUT_RECOVERY;
 	w->reactives += to == CONT_REACTIVE_COMPACT;
-	w->objections += to == CONT_STOP_HOOK_BLOCKING;
-	forget_verdicts(w);
+	by_verify = w->said[HOOK_VERIFY] == (int)HOOK_SAYS_BLOCK;
+	w->objections += to == CONT_STOP_HOOK_BLOCKING && !by_verify;
+	w->repairs_asked += to == CONT_STOP_HOOK_BLOCKING && by_verify;
+	w->precompacts = 0;
+	if (to != CONT_TOKEN_BUDGET) /* behind which a limit may be met: then they hold */
+		forget_verdicts(w);
 	w->nudges += to == CONT_EMPTY_NUDGE;
 	w->pauses += to == CONT_PAUSE_TURN;
 	w->salvages += to == CONT_SALVAGED_STREAM && !w->switched; /* else it was the other model's */
@@ -380,6 +475,10 @@ static void see_transition(struct sim *s, const struct event_transition *t)
 
 	if (s->cover)
 		s->cover->pairs[s->w->last][to]++;
+	if (to == CONT_STOP_HOOK_BLOCKING) {
+		witness_due(s, s->w->objection, MARK_BEHIND);
+		witness_due(s, s->w->beside, MARK_BEHIND);
+	}
 	count_transition(s->w, to);
 	calls_settled(s->w);
 	s->w->pending_lines = 0;
@@ -430,6 +529,7 @@ static void see_boundary(struct witness *w)
 	int turn = w->turns + !w->in_turn;
 
 	w->edited = w->edited_before = w->summed_up = w->guess = true;
+	w->boundaries++;
 	if (w->refilled != turn)
 		w->refills = w->refilled + 1 == turn ? w->refills + 1 : 1;
 	w->refilled = turn;
@@ -443,8 +543,12 @@ void witness_event(struct sim *s, const struct event *ev)
 	                                                    : NULL;
 
 	w->events++;
+	w->begins = false;
 	w->backs_off |= ev->kind == EVENT_API_RETRY;
-	w->accepted |= ev->kind == EVENT_ASSISTANT && ev->u.assistant.stop_reason;
+	if (ev->kind == EVENT_ASSISTANT && ev->u.assistant.stop_reason) {
+		w->accepted = true;
+		forget_verdicts(w); /* they were about another answer */
+	}
 	if (ev->kind == EVENT_ASSISTANT && !ev->u.assistant.error)
 		w->pending_lines = ev->u.assistant.stop_reason ? 0 : w->pending_lines + 1;
 	if (ev->kind == EVENT_USER && w->pending_lines) /* of a call that is withdrawn with its line */
@@ -462,6 +566,10 @@ void witness_event(struct sim *s, const struct event *ev)
 		remember(w->open_calls, &w->nopen, LENGTH(w->open_calls), b->id);
 	if (b && b->kind == BLOCK_TOOL_RESULT)
 		remember(w->answered, &w->nanswered, LENGTH(w->answered), b->id);
+	if (b && b->kind == BLOCK_TOOL_RESULT)
+		see_told(s, b->id);
+	if (b && b->kind == BLOCK_TEXT && ev->kind == EVENT_USER)
+		witness_shown(s, b->text);
 	if (ev->kind == EVENT_TRANSITION)
 		see_transition(s, &ev->u.transition);
 	if (ev->kind == EVENT_TOMBSTONE)

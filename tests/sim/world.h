@@ -64,9 +64,15 @@ void sim_tool_deps(struct loop_deps *deps);
 /* ---- hooks.c ---- */
 void sim_draw_hooks(struct sim *s);
 void sim_hook_deps(struct loop_deps *deps);
+bool sim_has_hook(struct sim *s, enum hook_event kind); /* somebody to ask, as far as the loop can know */
 
 /* ---- user.c ---- */
+void sim_draw_user(struct sim *s);
 void sim_user_deps(struct loop_deps *deps);
+/* The message that is to be worked on next: one that has come and was not taken, one that follows, one that is waited
+ * for; NULL = there is none. */
+const char *sim_next_message(struct sim *s);
+bool sim_more_to_come(const struct sim *s);
 
 /* ---- trace.c: what the loop emits, as short lines ---- */
 int sim_emit(void *ctx, struct event *ev, struct error *e);
@@ -109,13 +115,37 @@ struct flight {
 
 struct run_call { /* a call that was started */
 	char *id;
-	bool safe, withdrawn;
+	bool safe, withdrawn, told;
+	uint16_t context; /* the mark of what hooks say beside the result, 0 = none */
 };
 
 #define HOOKS_NOT_ASKED    (-1)
 #define HOOKS_NOT_ANSWERED (-2)
 
+enum mark_place {
+	MARK_BEHIND,   /* in the newest message, behind all results */
+	MARK_IN_FRONT, /* before the task */
+	MARK_ANYWHERE,
+	MARK_PROMPT /* as the first, and nobody has to show it */
+};
+
+/* A text that must reach the model once, see marks.c. */
+struct mark {
+	enum mark_place place;
+	bool due, erased;
+	int shown;
+	const struct block *block; /* that it was sent in; only compared */
+};
+
 struct witness {
+	/* the message that is worked on */
+	const char *prompt;
+	int messages;
+	int requests_before, first_run; /* what there was when it began */
+	bool interrupted;
+	bool begins; /* no line was shown yet */
+	bool hook_ended, prompt_blocked;
+	char first[32]; /* what the conversation begins with */
 	/* money and limits */
 	struct flight flight[2]; /* foreground, background */
 	int64_t tokens, cost;
@@ -144,11 +174,19 @@ struct witness {
 	int escalations, recoveries, reactives, nudges, pauses, salvages, fallbacks, drains;
 	int failures_in_a_row; /* of compactions */
 	/* hooks */
-	int objections;
-	int said[HOOK_EVENTS]; /* enum hook_verdict since the last transition; nobody to ask is a pass */
-	char objection[256];   /* what they said */
-	bool told_failure;     /* hooks were asked about an API error */
-	bool broke;            /* the main model's last attempt */
+	int objections;    /* of stop hooks */
+	int repairs_asked; /* by the verification */
+	int verified;
+	int starts, ends;                             /* of the session */
+	int boundaries, compact_starts, compact_ends; /* of compactions: told to hooks */
+	int precompacts;                              /* since the last transition */
+	bool stop_context;                            /* a stop hook brought a text, which is an objection too */
+	struct mark marks[256];
+	bool any_marks;
+	int said[HOOK_EVENTS];           /* enum hook_verdict since the last transition; nobody to ask is a pass */
+	char objection[256], beside[64]; /* what they said, and its context */
+	bool told_failure;               /* hooks were asked about an API error */
+	bool broke;                      /* the main model's last attempt */
 	/* lines */
 	unsigned events;
 	int pending_lines; /* shown, and neither accepted nor withdrawn */
@@ -184,6 +222,8 @@ struct witness {
 };
 
 void witness_open(struct sim *s);
+/* The work on that message of the user begins. */
+void witness_message(struct sim *s, const char *text);
 void witness_free(struct sim *s);
 void witness_request(struct sim *s, const struct model_request *req); /* after the checks */
 void witness_start(struct sim *s, const struct block *use, bool safe);
@@ -192,11 +232,18 @@ void witness_hook(struct sim *s, const struct hook_call *call);
 void witness_hook_answer(struct sim *s, const struct hook_answer *a);
 void witness_event(struct sim *s, const struct event *ev); /* after the checks */
 void witness_model(struct sim *s, const struct loop_event *ev);
-void witness_stream_ends(struct witness *w); /* the main model's, in whichever way */
+void witness_stream_ends(struct witness *w);                                   /* the main model's, in whichever way */
+void witness_tool(struct sim *s, const char *id, const struct tool_result *r); /* its result is handed out */
 void witness_flight_ends(struct sim *s, enum model_kind kind);
 void witness_forget(struct sim *s, const char *id);
 void witness_cut(struct sim *s, const char *id); /* its result is shortened, and the tools know of that */
 const struct catalog_row *witness_row(const struct sim *s, const char *model);
+
+/* ---- marks.c ---- */
+const char *sim_mark(struct sim *s, char *out, size_t max);               /* a new one */
+void witness_due(struct sim *s, const char *text, enum mark_place place); /* the next request must hold its marks */
+void witness_erased(struct sim *s, const char *text);                     /* and none any of these */
+void witness_shown(struct sim *s, const char *text);
 
 static inline bool sim_begins(const char *s, const char *prefix)
 {
