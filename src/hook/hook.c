@@ -153,6 +153,15 @@ bool hooks_any(const struct hooks *h, enum hook_event kind)
 	return false;
 }
 
+bool hooks_may_allow(const struct hooks *h, enum hook_event kind, const char *tool)
+{
+	for (size_t i = 0; h && i < h->n; i++)
+		if (h->v[i].decl->event == kind && !h->v[i].decl->async &&
+		    matcher_meets(&h->v[i].matcher, &h->regex, tool))
+			return true;
+	return false;
+}
+
 const char *hooks_env_file(const struct hooks *h)
 {
 	struct stat st;

@@ -107,6 +107,9 @@ void hooks_free(struct hooks *h);
 
 /* Is there anybody to ask about events of that kind, whatever the matcher? NULL hooks: no. */
 bool hooks_any(const struct hooks *h, enum hook_event kind);
+/* Is there somebody who is waited for before a call of that tool (PreToolUse, PermissionRequest), and so could allow
+ * it? */
+bool hooks_may_allow(const struct hooks *h, enum hook_event kind, const char *tool);
 
 /* Called inside reactor_wait, once. */
 typedef void (*hooks_done)(void *ctx, const struct hook_answer *answer);

@@ -1,9 +1,11 @@
 /* Bash: one command in a shell of its own, with nobody at the terminal. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "guard/path.h"
+#include "hook/hook.h"
 #include "tool/internal.h"
 #include "tool/shell_status.h"
 
@@ -37,6 +39,30 @@ static const char *command_end(const struct call *c)
 	return "\n\n";
 }
 
+/* What SessionStart hooks left for the environment of commands is read before each. A file that is broken says so
+ * itself; one that ends the shell, which would pass for the command's own end, is named. On the command's line, so that
+ * the shell counts lines as the model does. NULL: no memory; "" if there is none. */
+static char *prologue(const struct call *c)
+{
+	const char *file = hooks_env_file(c->t->cfg.hooks);
+	struct buf quoted = BUF_INIT(16384), b = BUF_INIT(65536);
+
+	for (const char *p = file ? file : ""; *p; p++) {
+		if (*p == '\'')
+			buf_adds(&quoted, "'\\'");
+		buf_addc(&quoted, *p);
+	}
+	if (file)
+		buf_addf(&b,
+		         "trap 'echo \"quern: the file of SessionStart hooks (CLAUDE_ENV_FILE) ended the shell before "
+		         "the command\" >&2' EXIT; . '%s'; trap - EXIT; ",
+		         buf_str(&quoted));
+	char *text = quoted.failed || b.failed ? NULL : strdup(buf_str(&b));
+	buf_release(&quoted);
+	buf_release(&b);
+	return text;
+}
+
 static int plan(struct call *c, struct tool_result *now, struct error *e)
 {
 	const struct input_value *v = c->in.v;
@@ -53,8 +79,12 @@ static int plan(struct call *c, struct tool_result *now, struct error *e)
 	c->spec.max_spill = c->spill_room;
 	c->spec.spill_open = result_spill_open;
 	c->spec.timeout_ms = timeout < MAX_TIMEOUT_MS ? timeout : MAX_TIMEOUT_MS;
-	if (call_arg(c, "bash") < 0 || call_arg(c, "--norc") < 0 || call_arg(c, "--noprofile") < 0 ||
-	    call_arg(c, "-c") < 0 || call_arg(c, "%s%s", v[P_COMMAND].s, command_end(c)) < 0)
+	char *before = prologue(c);
+	bool made = before && call_arg(c, "bash") == 0 && call_arg(c, "--norc") == 0 &&
+	            call_arg(c, "--noprofile") == 0 && call_arg(c, "-c") == 0 &&
+	            call_arg(c, "%s%s%s", before, v[P_COMMAND].s, command_end(c)) == 0;
+	free(before);
+	if (!made)
 		return error_nomem(e);
 	if (v[P_BACKGROUND].b) /* it may take as long as it likes, unless the call says otherwise */
 		return background_plan(c, v[P_COMMAND].s, v[P_TIMEOUT].set ? c->spec.timeout_ms : 0, now, e);

@@ -87,8 +87,8 @@ const struct tool_row *tool_find(const char *name); /* of the table alone */
 
 /* ---- permission ---- */
 
-/* Judges a call whose input is checked. True: it may go on, c->allowed and c->outside are set; else *now is the denial.
- */
+/* Judges a call whose input is checked. True: it may go on, c->allowed and c->outside are set; else *now is the denial,
+ * and c->may_ask says whether somebody could have lifted it. */
 bool call_permitted(struct call *c, const char *input, struct tool_result *now);
 /* Opens what was judged, beneath the roots, or outside of them if a rule named it. As path_open; a path that leads
  * elsewhere than when it was judged is PATH_DENIED. */
@@ -176,6 +176,7 @@ struct toolbox {
 	char **offered, **withheld;
 	const char **bash_env; /* child_env and the defaults for programs that would ask; strings not owned */
 	struct call *calls;
+	bool steers;                   /* hooks are asked about calls */
 	char bash_cwd[4096];           /* real path of where the next Bash call begins; never empty */
 	int bash_cwd_fd;               /* the same, -1 = the workspace */
 	struct background *background; /* newest first, also those that have ended */
@@ -192,7 +193,9 @@ struct call {
 	struct buf frame; /* input of a child call */
 	char **argv;      /* owned strings, NULL terminated */
 	size_t argc;
-	char *allowed;     /* the real path that was judged, owned; NULL: any beneath the roots */
+	char *allowed; /* the real path that was judged, owned; NULL: any beneath the roots */
+	enum permission_lift lift;
+	bool may_ask;      /* it was not allowed, and lift could be such that it is */
 	bool outside;      /* it lies outside the roots, and a rule named it for reading */
 	int cwd_fd;        /* owned, -1 = none */
 	char base[4096];   /* the real path of cwd_fd */
@@ -201,6 +204,7 @@ struct call {
 	char *spill_path;  /* where the output goes when it is large */
 	size_t spill_room; /* bytes that the file may hold */
 	int child;
+	struct steer *steer;           /* NULL: no hook is asked about it */
 	struct background *background; /* NULL = its child is waited for */
 	struct reactor_timer timer;    /* answers a call whose child is not */
 	tool_done done;
@@ -240,8 +244,28 @@ int background_start(struct call *c, struct error *e);
 /* Adds a line for each that has ended since the model heard of it last. */
 void background_tell(struct toolbox *t, struct tool_result *out);
 void background_release(struct toolbox *t);
-/* Gives the result to who waits for it; the call is gone then. */
+
+/* ---- a call's steps ---- */
+
+/* Takes an input in place of what the call had. False: it cannot be used, *why is the complaint. */
+bool call_take_input(struct call *c, const char *json, struct buf *why);
+/* Can the tool be used here? Else *now says why not. */
+bool call_is_there(struct call *c, struct tool_result *now);
+/* Plans what may run, and starts its child. As toolbox_start. */
+int call_launch(struct call *c, struct tool_result *now, struct error *e);
+/* Gives the result to who waits for it; the call is gone then, unless hooks have a word first. */
 void call_answer(struct call *c, struct tool_result *out);
+
+/* ---- steer.c: a call in a run with hooks ---- */
+
+bool steer_needed(const struct toolbox *t); /* is there a hook that calls are the business of? */
+/* A call whose input is checked, from there on. As toolbox_start. */
+int steer_start(struct call *c, const char *input, struct tool_result *now, struct error *e);
+/* The call has its result. True: hooks are asked about it first, *out is taken and call_answer comes again. False:
+ * nobody is; what hooks said before stands in *out. */
+bool steer_holds(struct call *c, struct tool_result *out);
+void steer_cancel(struct call *c, int64_t grace_ms);
+void steer_release(struct call *c);
 
 /* printf into the argument vector. -1: no memory. */
 int call_arg(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hook/hook.h"
 #include "tool/internal.h"
 
 #define TOOLS_JSON_MAX ((size_t)4 << 20)
@@ -81,6 +82,21 @@ static bool is_in(char *const *list, const char *name)
 	return *list != NULL;
 }
 
+/* Could hooks allow a call that neither rules nor the mode allow? */
+static bool hooks_could_allow(const struct toolbox *t, const struct tool_row *row)
+{
+	static const struct {
+		enum hook_event event;
+		enum permission_lift lift;
+	} ways[] = { { HOOK_PRE_TOOL_USE, LIFT_QUESTION }, { HOOK_PERMISSION_REQUEST, LIFT_ALL } };
+
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+		if (hooks_may_allow(t->cfg.hooks, ways[i].event, row->name) &&
+		    permissions_may_lift(t->cfg.permissions, row->name, row->read_only, ways[i].lift))
+			return true;
+	return false;
+}
+
 /* Offers the tool or says why not. */
 static int place_tool(struct toolbox *t, const struct tool_row *row, struct error *e)
 {
@@ -88,6 +104,8 @@ static int place_tool(struct toolbox *t, const struct tool_row *row, struct erro
 	const struct permissions *p = t->cfg.permissions;
 	enum permission_standing standing = permissions_standing(p, row->name, row->read_only, row->subject);
 
+	if (standing == STANDING_NEVER && hooks_could_allow(t, row))
+		standing = STANDING_POSSIBLE;
 	if (row->with && !is_in(t->offered, row->with->name))
 		return 0;
 	if (standing == STANDING_REMOVED)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "tool/internal.h"
 
 static bool in_roots(const struct toolbox *t, const char *path)
@@ -30,13 +31,16 @@ bool call_permitted(struct call *c, const char *input, struct tool_result *now)
 		.text = row->subject == SUBJECT_NONE ? NULL : c->in.v[row->subject_at].s,
 		.cwd = row->subject == SUBJECT_COMMAND ? t->bash_cwd : NULL,
 		.input = input,
+		.lift = c->lift,
 	};
 	struct permission_verdict v;
 	bool permitted;
 
 	permissions_judge(t->cfg.permissions, &call, &v);
 	permitted = v.permit == PERMIT_ALLOW;
+	c->may_ask = v.may_ask;
 	if (permitted) {
+		free(c->allowed);
 		c->allowed = v.path;
 		v.path = NULL;
 		c->outside = v.explicit_allow && row->subject == SUBJECT_READ && c->allowed && !in_roots(t, c->allowed);
@@ -74,4 +78,25 @@ int call_open(struct call *c, const char *path, int flags, enum path_verdict *wh
 	return error_set(e, ERR_INPUT,
 	                 kind ? "'%s' was changed while it was judged" : "'%s' is not a regular file or a directory",
 	                 path);
+}
+
+bool toolbox_meets(const struct toolbox *t, const char *rule, const char *name, const char *input)
+{
+	const struct tool_row *row = toolbox_row(t, name);
+	struct permission_call call = { .tool = name, .input = input };
+	struct json doc = JSON_INIT;
+	struct error e;
+	char *text = NULL;
+
+	if (row) {
+		call.read_only = row->read_only;
+		call.subject = row->subject;
+	}
+	if (row && row->subject != SUBJECT_NONE && json_parse(&doc, input, strlen(input), JSON_BORROW, &e) == 0)
+		text = json_strdup(&doc, json_get(&doc, json_root(&doc), row->params[row->subject_at].key), NULL);
+	call.text = text;
+	bool met = permissions_meets(t->cfg.permissions, rule, &call);
+	free(text);
+	json_release(&doc);
+	return met;
 }

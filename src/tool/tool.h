@@ -1,8 +1,9 @@
 /*
  * What the model can do. A tool is one row of the table and one file. A call goes
  * prepare (loop process: input checked, permission, plan) -> child of the supervisor -> finish
- * (loop process: the child's output becomes the result). Every failure becomes a result with
- * is_error, never an error of the loop.
+ * (loop process: the child's output becomes the result). Hooks are asked on the way, and the call
+ * is done when the last of them is. Every failure becomes a result with is_error, never an error of
+ * the loop.
  */
 #ifndef QUERN_TOOL_TOOL_H
 #define QUERN_TOOL_TOOL_H
@@ -42,9 +43,12 @@ struct toolbox_config {
 	bool unconfined;                 /* the sandbox is off: tools may gain privileges that the user can gain */
 	size_t max_spill;
 	struct run_dir *run_dir; /* for output that is too large; NULL = it is cut and not kept */
+	struct hooks *hooks;     /* that are asked about calls; NULL = none */
 	/* Masks known secrets in place before text enters history or a spill file. */
 	void (*mask)(void *ctx, struct buf *text);
-	void *ctx; /* of mask */
+	/* Something that hooks did to a call, for the user; NULL = it is not told. */
+	void (*notice)(void *ctx, const char *code, const char *text);
+	void *ctx; /* of both */
 };
 
 /* Rows that are registered with the supervisor before it is started. */
@@ -93,11 +97,12 @@ void tool_result_release(struct tool_result *r);
 /* Called inside reactor_wait; *res may be emptied, is released afterwards. */
 typedef void (*tool_done)(void *ctx, const char *tool_use_id, struct tool_result *res);
 
-/* Judges and starts the call. Returns 1: started, done comes later; 0: *now is the result at once
+/* Judges and starts the call, or asks hooks first. Returns 1: done comes later; 0: *now is the result at once
  * (unknown tool, bad input, denied); -1: *e (a failure of ours: out of memory, supervisor lost). */
 int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, void *ctx, struct tool_result *now,
                   struct error *e);
-/* Ends the call's process group; done still comes (its result says it was interrupted). */
+/* Ends the call's process group, or the hooks that are asked about it; done still comes (its result says it was
+ * interrupted, unless the tool was done). Hooks that are told of its end have the grace. */
 void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms);
 
 /* An answer's calls may come from now on; and: that answer is withdrawn, the model has not seen what they found. */
@@ -106,6 +111,8 @@ void toolbox_answer_withdrawn(struct toolbox *t);
 /* The call's result left the conversation (NULL: all of them did): a file of which what is known rests on it counts as
  * not seen, so that it is shown again and is not written over unseen. */
 void toolbox_forget(struct toolbox *t, const char *tool_use_id);
+/* Does a call with that input fall under one permission rule? See permissions_meets. */
+bool toolbox_meets(const struct toolbox *t, const char *rule, const char *name, const char *input);
 /* Can an old result of this tool be had again, or has it said what it had to say? */
 bool toolbox_may_clear(const struct toolbox *t, const char *name);
 /* The i-th of the files that were read or changed, the latest first, as it is now: at most max bytes with its path,

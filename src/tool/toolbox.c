@@ -25,6 +25,7 @@ static void call_free(struct call *c)
 	if (!c)
 		return;
 	reactor_timer_cancel(c->t->reactor, &c->timer);
+	steer_release(c);
 	input_release(&c->in);
 	buf_release(&c->input);
 	buf_release(&c->frame);
@@ -119,6 +120,8 @@ int call_chdir(struct call *c, const char *path, bool file_too, struct tool_resu
 
 void call_answer(struct call *c, struct tool_result *out)
 {
+	if (c->steer && steer_holds(c, out))
+		return;
 	call_unlink(c);
 	c->done(c->ctx, c->id, out);
 	tool_result_release(out);
@@ -177,9 +180,11 @@ static bool find(struct toolbox *t, const struct block *use, const struct tool_r
 	return true;
 }
 
-/* A tool that may be used, but is not there. */
-static bool is_there(struct toolbox *t, const struct tool_row *row, struct tool_result *now)
+bool call_is_there(struct call *c, struct tool_result *now)
 {
+	struct toolbox *t = c->t;
+	const struct tool_row *row = c->row;
+
 	if (is_offered(t, row->name))
 		return true;
 	if (row->subject == SUBJECT_EDIT && t->cfg.no_edits)
@@ -191,28 +196,85 @@ static bool is_there(struct toolbox *t, const struct tool_row *row, struct tool_
 	return false;
 }
 
+bool call_take_input(struct call *c, const char *json, struct buf *why)
+{
+	const struct tool_row *row = c->row;
+
+	input_release(&c->in);
+	buf_clear(&c->input);
+	return (row->check ? input_check(row->name, row->check, json, &c->input, why)
+	                   : input_parse(row->name, row->params, json, &c->in, why)) == 0;
+}
+
+static const char *input_of(const struct block *use)
+{
+	return use->input ? use->input : "{}";
+}
+
 /* True if the input is usable; else *now is the call's result. */
 static bool check_input(struct call *c, const struct block *use, struct tool_result *now)
 {
-	struct toolbox *t = c->t;
-	const struct tool_row *row = c->row;
-	const char *input = use->input ? use->input : "{}";
 	struct buf why = BUF_INIT(64 * 1024);
 	bool ok = false;
 
 	if (use->bad_input)
-		buf_addf(&why, "InputValidationError: %s: the input is not a JSON object; it began: %.200s", row->name,
-		         use->bad_input);
-	else if (row->check)
-		ok = input_check(row->name, row->check, input, &c->input, &why) == 0;
+		buf_addf(&why, "InputValidationError: %s: the input is not a JSON object; it began: %.200s",
+		         c->row->name, use->bad_input);
 	else
-		ok = input_parse(row->name, row->params, input, &c->in, &why) == 0;
+		ok = call_take_input(c, input_of(use), &why);
 	if (!ok) {
-		result_use_error(t, now, "%s", buf_str(&why));
+		result_use_error(c->t, now, "%s", buf_str(&why));
 		now->invalid = true;
 	}
 	buf_release(&why);
 	return ok;
+}
+
+int call_launch(struct call *c, struct tool_result *now, struct error *e)
+{
+	int rc = c->row->plan(c, now, e);
+
+	if (rc != 1)
+		return rc;
+	c->spec.argv = (const char *const *)c->argv;
+	c->child = c->background ? background_start(c, e)
+	                         : supervisor_spawn(c->t->supervisor, &c->spec, on_child_done, c, e);
+	return c->child > 0 ? 1 : -1;
+}
+
+static struct call *call_new(struct toolbox *t, const struct block *use, const struct tool_row *row, tool_done done,
+                             void *ctx)
+{
+	struct call *c = calloc(1, sizeof *c);
+
+	if (!c)
+		return NULL;
+	c->t = t;
+	c->row = row;
+	c->cwd_fd = -1;
+	c->done = done;
+	c->ctx = ctx;
+	buf_init(&c->frame, (size_t)256 << 20);
+	buf_init(&c->input, (size_t)256 << 20);
+	c->spec = (struct spawn){ .envp = t->cfg.child_env, .cwd_fd = -1 };
+	c->id = strdup(use->id ? use->id : "");
+	if (!c->id) {
+		call_free(c);
+		return NULL;
+	}
+	c->next = t->calls;
+	t->calls = c;
+	return c;
+}
+
+/* From a checked input on. As toolbox_start. */
+static int run(struct call *c, const char *input, struct tool_result *now, struct error *e)
+{
+	if (c->t->steers)
+		return steer_start(c, input, now, e);
+	if (!call_permitted(c, input, now) || !call_is_there(c, now))
+		return 0;
+	return call_launch(c, now, e);
 }
 
 int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, void *ctx, struct tool_result *now,
@@ -223,36 +285,17 @@ int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, vo
 	memset(now, 0, sizeof *now);
 	if (!find(t, use, row, now))
 		return 0;
-	struct call *c = calloc(1, sizeof *c);
+	struct call *c = call_new(t, use, row, done, ctx);
 	if (!c)
 		return error_nomem(e);
-	c->t = t;
-	c->row = row;
-	c->cwd_fd = -1;
-	c->done = done;
-	c->ctx = ctx;
-	buf_init(&c->frame, (size_t)256 << 20);
-	buf_init(&c->input, (size_t)256 << 20);
-	c->spec = (struct spawn){ .envp = t->cfg.child_env, .cwd_fd = -1 };
-	c->id = strdup(use->id ? use->id : "");
-	int rc = c->id ? 1 : error_nomem(e);
-	if (rc == 1 && (!check_input(c, use, now) || !call_permitted(c, use->input, now) || !is_there(t, row, now)))
-		rc = 0;
-	if (rc == 1)
-		rc = row->plan(c, now, e);
-	if (rc == 1) {
-		c->spec.argv = (const char *const *)c->argv;
-		c->child = c->background ? background_start(c, e)
-		                         : supervisor_spawn(t->supervisor, &c->spec, on_child_done, c, e);
-		rc = c->child > 0 ? 1 : -1;
-	}
+	int rc = check_input(c, use, now) ? run(c, input_of(use), now, e) : 0;
+	if (rc == 0 && c->steer && steer_holds(c, now))
+		rc = 1;
 	if (rc != 1) {
+		call_unlink(c);
 		call_free(c);
-		return rc;
 	}
-	c->next = t->calls;
-	t->calls = c;
-	return 1;
+	return rc;
 }
 
 void toolbox_forget(struct toolbox *t, const char *tool_use_id)
@@ -270,8 +313,12 @@ bool toolbox_may_clear(const struct toolbox *t, const char *name)
 void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms)
 {
 	for (struct call *c = t->calls; c; c = c->next)
-		if (strcmp(c->id, tool_use_id) == 0)
-			supervisor_kill(t->supervisor, c->child, grace_ms);
+		if (strcmp(c->id, tool_use_id) == 0) {
+			if (c->steer)
+				steer_cancel(c, grace_ms);
+			else
+				supervisor_kill(t->supervisor, c->child, grace_ms);
+		}
 }
 
 void toolbox_answer_begins(struct toolbox *t)
@@ -313,6 +360,7 @@ struct toolbox *toolbox_open(const struct toolbox_config *cfg, struct reactor *r
 	t->cfg = *cfg;
 	t->reactor = r;
 	t->supervisor = s;
+	t->steers = steer_needed(t);
 	shell_cwd_init(t);
 	if (rows_make(t, e) == 0 && open_roots(t, e) == 0 && offer_tools(t, e) == 0)
 		return t;

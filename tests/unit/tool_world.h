@@ -40,8 +40,9 @@ void tool_world_expect(struct tool_world *w, const char *name, const void *p, si
 
 #define assert_contains(text, part)                                                                                    \
 	do {                                                                                                           \
-		if (!strstr(text, part))                                                                               \
-			fail_msg("'%s' is not in: %s", part, text);                                                    \
+		const char *in_ = (text);                                                                              \
+		if (!strstr(in_, part))                                                                                \
+			fail_msg("'%s' is not in: %s", part, in_);                                                     \
 	} while (0)
 
 #endif
