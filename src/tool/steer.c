@@ -40,6 +40,7 @@ struct steer {
 	char *why;       /* PreToolUse hooks were in doubt */
 	struct buf said; /* for the model */
 	char *ends_run;
+	char *no_reason; /* to stand in ends_run: that the run ends must not be lost for want of memory */
 	struct tool_result out;
 	struct reactor_timer timer;
 };
@@ -66,6 +67,7 @@ void steer_release(struct call *c)
 	free(s->told);
 	free(s->why);
 	free(s->ends_run);
+	free(s->no_reason);
 	buf_release(&s->said);
 	tool_result_release(&s->out);
 	free(s);
@@ -213,8 +215,13 @@ static void say(struct steer *s, enum hook_event kind, const char *text)
 
 static void end_run(struct steer *s, const char *why)
 {
-	if (!s->ends_run)
-		s->ends_run = strdup(why && *why ? why : "it gave no reason");
+	if (s->ends_run)
+		return;
+	s->ends_run = why && *why ? strdup(why) : NULL;
+	if (!s->ends_run) {
+		s->ends_run = s->no_reason;
+		s->no_reason = NULL;
+	}
 }
 
 /* What hooks of every kind may say. */
@@ -386,10 +393,10 @@ bool steer_holds(struct call *c, struct tool_result *out)
 {
 	struct steer *s = c->steer;
 	struct error e = ERROR_INIT;
-	bool ran = s->phase == RUNNING;
+	int rc = s->phase == RUNNING && !out->denied ? ask_after(c, out, &e) : 0;
 
 	s->phase = OVER;
-	if (ran && !out->denied && ask_after(c, out, &e) == 1) {
+	if (rc == 1) {
 		s->phase = AFTER;
 		s->out = *out;
 		memset(out, 0, sizeof *out);
@@ -397,6 +404,11 @@ bool steer_holds(struct call *c, struct tool_result *out)
 			reactor_timer_set(c->t->reactor, &s->timer, s->until);
 		return true;
 	}
+	/* the run does not go on without having heard them */
+	if (rc < 0)
+		end_run(s, e.msg);
+	else if (s->said.failed)
+		end_run(s, "out of memory");
 	out->context = s->said.len && !s->said.failed ? buf_take(&s->said, NULL) : NULL;
 	out->ends_run = s->ends_run;
 	s->ends_run = NULL;
@@ -510,7 +522,8 @@ int steer_start(struct call *c, const char *input, struct tool_result *now, stru
 	buf_init(&s->said, SAID_MAX);
 	s->timer.fn = on_timer;
 	s->timer.ctx = c;
-	if (set_input(c, input) < 0)
+	s->no_reason = strdup("no reason was given");
+	if (!s->no_reason || set_input(c, input) < 0)
 		return error_nomem(e);
 	int rc = ask(c, &about, on_before, e);
 	return rc ? rc : judge(c, now, e);

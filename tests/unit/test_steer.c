@@ -397,7 +397,7 @@ static void the_run_is_ended(void **state)
 	hook(POST, "echo '{\"continue\":false}'");
 	begin(w);
 	assert_string_equal(tool_world_call(w, "Bash", "{\"command\":\"echo ran\"}"), "ran\n");
-	assert_string_equal(w->result.ends_run, "it gave no reason");
+	assert_string_equal(w->result.ends_run, "no reason was given");
 }
 
 /* ---- cancelling ---- */
