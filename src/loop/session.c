@@ -102,8 +102,10 @@ void loop_message(struct loop *l, struct loop_outcome *out)
 	ev.u.init = l->cfg->init;
 	loop_emit(l, &ev);
 	enum terminal_reason why = loop_work(l);
-	if (l->deps->more_to_come(l->deps->ctx))
-		loop_drop_server_calls(l); /* the next message's words */
+	if (l->deps->more_to_come(l->deps->ctx)) {
+		loop_drop_server_calls(l); /* the next message's words follow */
+		loop_say_behind(l, NULL);
+	}
 	loop_finish(l, why, out);
 }
 
