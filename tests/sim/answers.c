@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 void put(struct writer *w, const char *fmt, ...)
 {
@@ -105,9 +106,11 @@ static void put_words(struct writer *w)
 
 static void put_call(struct writer *w)
 {
-	static const char *const tools[] = { "SafeA", "SafeB", "UnsafeA", "UnsafeB", "Fail", "Unknown", "Deny" };
+	static const char *const tools[] = {
+		"SafeA", "SafeB", "UnsafeA", "UnsafeB", "Fail", "Unknown", "Deny", "Refuse"
+	};
 	struct sim *s = w->s;
-	char extra[64] = "";
+	char extra[128] = "", mark[32];
 
 	if (sim_one_in(s, 20)) {
 		put(w, "bad SafeA b%u {\"x", (unsigned)sim_draw(s, 20));
@@ -119,6 +122,12 @@ static void put_call(struct writer *w)
 		snprintf(extra, sizeof extra, ",\"image\":1");
 	else if (sim_one_in(s, 20) && !s->calm)
 		snprintf(extra, sizeof extra, ",\"undead\":1");
+	size_t n = strlen(extra);
+	if (s->moods.context && sim_one_in(s, s->moods.context))
+		n += (size_t)snprintf(extra + n, sizeof extra - n, ",\"mark\":%d",
+		                      atoi(sim_mark(s, mark, sizeof mark) + 6));
+	if (s->moods.ends && sim_one_in(s, s->moods.ends))
+		snprintf(extra + n, sizeof extra - n, ",\"ends\":\"enough\"");
 	put(w, "use %s t%u {\"ms\":%u%s}", tools[sim_draw(s, LENGTH(tools))], (unsigned)sim_draw(s, 40),
 	    (unsigned)sim_draw(s, 3000), extra);
 }
@@ -469,6 +478,8 @@ static void (*const themes[])(struct sim *s) = {
 
 void sim_draw_moods(struct sim *s)
 {
+	s->moods.context = sim_one_in(s, 6) ? 2 + (unsigned)sim_draw(s, 6) : 0;
+	s->moods.ends = sim_one_in(s, 10) && !s->calm ? 2 + (unsigned)sim_draw(s, 10) : 0;
 	draw_moods(s, s->moods.main, main_sorts, LENGTH(main_sorts), 1);
 	if (sim_draw(s, 3)) /* most conversations go on for a while */
 		s->moods.main[1] += 20;

@@ -104,12 +104,13 @@ static void see_sent(struct sim *s, struct mark *m, const void *arg)
 	m->due = false;
 }
 
-/* Behind an answer that waits for its server they have to wait. */
+/* Behind an answer that waits for its server they have to wait, and in a turn that was paused. */
 static bool must_wait(const struct history *h)
 {
 	char ids[1][64];
 
-	return h->n > 1 && sim_open_server_calls(h, h->n - 1 - h->n % 2, ids, 1) > 0;
+	return h->v[h->n - 1]->role != ROLE_USER ||
+	       (h->n > 1 && sim_open_server_calls(h, h->n - 1 - h->n % 2, ids, 1) > 0);
 }
 
 void check_marks(struct sim *s, const struct step *step)

@@ -104,6 +104,7 @@ struct sim {
 		unsigned main[SIM_MOODS], compact[SIM_MOODS], summary[SIM_MOODS], count[SIM_MOODS], sizes;
 		bool large;                         /* results are */
 		const unsigned *hooks[HOOK_EVENTS]; /* see hooks.c; NULL = there are none */
+		unsigned context, ends;             /* of calls: one in so many has one, 0 = none */
 		unsigned attachments;               /* one in so many times there is one to be told; 0 = never */
 		int verify_fails;                   /* so often the verification fails */
 		int absurd_from; /* from this request on the usage that it tells is; 0 = it is drawn */

@@ -37,6 +37,18 @@ static char *said(const struct block *use, const char *name)
 	return at ? strndup(at + n, strcspn(at + n, "\"")) : NULL;
 }
 
+/* The same of a mark, whose text stands in what is told alone: an input may be quoted. */
+static char *marked(const struct block *use)
+{
+	const char *at = strstr(use->input, "\"mark\":");
+	char text[32];
+
+	if (!at)
+		return NULL;
+	snprintf(text, sizeof text, "[mark %d]", atoi(at + 7));
+	return strdup(text);
+}
+
 static void set_image(struct tool_result *r)
 {
 	free(r->text);
@@ -101,6 +113,8 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 	q->result.ran = true;
 	q->result.cancels_siblings = fails;
 	q->result.context = said(use, "context");
+	if (!q->result.context)
+		q->result.context = marked(use);
 	q->result.ends_run = said(use, "ends");
 	if (sim_begins(use->name, "Refuse"))
 		set_refused(q);
@@ -137,7 +151,11 @@ static void answer_withdrawn(void *ctx)
 {
 	struct sim *s = ctx;
 
-	s->w->withdrawn_runs = s->w->nran;
+	struct witness *w = s->w;
+
+	w->withdrawn_runs = w->nran;
+	for (size_t i = w->accepted_runs; i < w->nran; i++)
+		w->ran[i].withdrawn = true; /* no line of it need have been shown */
 }
 
 static bool tool_may_clear(void *ctx, const char *name)
