@@ -234,6 +234,8 @@ int job_read_task(const struct job *job, const struct task_wait *wait, struct bu
 	if (utf8_is_blank(text, n))
 		return error_set(e, ERR_INPUT, "the task is empty");
 	buf_add(task, text, n);
+	if (job->stream_input)
+		return buf_check(task, "the task", e); /* stdin has messages for later */
 	enum stdin_use use = stdin_use(job, e);
 	if (use == USE_FAILED)
 		return -1;

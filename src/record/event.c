@@ -165,6 +165,8 @@ static void write_user(struct line *l)
 	jo_array(o);
 	if (v->block)
 		write_block(l, v->block);
+	for (size_t i = 0; v->message && i < v->message->n; i++)
+		write_block(l, v->message->blocks[i]);
 	jo_end(o);
 	jo_end(o);
 	jo_knull(o, "parent_tool_use_id");
@@ -174,6 +176,8 @@ static void write_user(struct line *l)
 	}
 	if (v->synthetic)
 		jo_kbool(o, "isSynthetic", true);
+	if (v->replay)
+		jo_kbool(o, "isReplay", true);
 	if (v->file)
 		jo_kstr(o, "quern_output_file", v->file);
 }
@@ -356,6 +360,24 @@ static void write_informational(struct line *l)
 	jo_kstr(&l->out, "level", or_empty(v->level));
 }
 
+static void write_control_response(struct line *l)
+{
+	const struct event_control *v = &l->ev->u.control;
+	struct json_out *o = &l->out;
+
+	jo_key(o, "response");
+	jo_object(o);
+	jo_kstr(o, "subtype", v->error ? "error" : "success");
+	jo_kstr(o, "request_id", or_empty(v->request_id));
+	if (v->error) {
+		jo_kstr(o, "error", v->error);
+	} else if (v->response) {
+		jo_key(o, "response");
+		jo_raw(o, v->response, strlen(v->response));
+	}
+	jo_end(o);
+}
+
 const struct event_row event_rows[EVENT_RESULT + 1] = {
 	[EVENT_INIT] = { "system", "init", write_init, schema_init },
 	[EVENT_ASSISTANT] = { "assistant", NULL, write_assistant, schema_assistant },
@@ -374,6 +396,7 @@ const struct event_row event_rows[EVENT_RESULT + 1] = {
 	[EVENT_HOOK_STARTED] = { "system", "hook_started", write_hook_started, schema_hook_started },
 	[EVENT_HOOK_RESPONSE] = { "system", "hook_response", write_hook_response, schema_hook_response },
 	[EVENT_INFORMATIONAL] = { "system", "informational", write_informational, schema_informational },
+	[EVENT_CONTROL_RESPONSE] = { "control_response", NULL, write_control_response, schema_control_response },
 	[EVENT_RESULT] = { "result", NULL, line_write_result, schema_result },
 };
 
@@ -401,8 +424,10 @@ void line_write(struct buf *b, const struct event *ev, const char *session_id, c
 	if (row->subtype)
 		jo_kstr(&l.out, "subtype", row->subtype);
 	row->write(&l);
-	jo_kstr(&l.out, "session_id", session_id);
-	jo_kstr(&l.out, "uuid", ev->uuid);
+	if (!event_is_outside(ev->kind)) {
+		jo_kstr(&l.out, "session_id", session_id);
+		jo_kstr(&l.out, "uuid", ev->uuid);
+	}
 	jo_end(&l.out);
 	if (!b->failed)
 		flatten(b->data + start, b->len - start);

@@ -43,6 +43,7 @@ enum event_kind {
 	EVENT_HOOK_STARTED,      /* system/hook_started */
 	EVENT_HOOK_RESPONSE,     /* system/hook_response */
 	EVENT_INFORMATIONAL,     /* system/informational: what a hook has to say to the user */
+	EVENT_CONTROL_RESPONSE,  /* control_response: no part of the conversation, it has no uuid and no session_id */
 	EVENT_RESULT             /* result */
 };
 
@@ -87,9 +88,11 @@ struct event_assistant {
 };
 struct event_user {
 	const struct block *block;
-	const char *structured; /* tool_use_result, raw JSON object or NULL */
-	bool synthetic;         /* text of the program */
-	const char *file;       /* path in the run directory that the result names, or NULL: `quern_output_file` */
+	const struct message *message; /* in place of block: all of it */
+	const char *structured;        /* tool_use_result, raw JSON object or NULL */
+	bool synthetic;                /* text of the program */
+	bool replay;                   /* it came on stdin and is shown again */
+	const char *file; /* path in the run directory that the result names, or NULL: `quern_output_file` */
 };
 struct event_retry {
 	int attempt, max_retries;
@@ -149,6 +152,11 @@ struct event_hook {
 struct event_informational {
 	const char *content, *level; /* "info", "notice", "suggestion", "warning" */
 };
+struct event_control {
+	const char *request_id;
+	const char *error;    /* NULL: it succeeded */
+	const char *response; /* then: a JSON object, NULL = none */
+};
 struct event_result {
 	enum terminal_reason reason;
 	bool transient;
@@ -180,7 +188,8 @@ struct event_result {
 
 struct event {
 	enum event_kind kind;
-	char uuid[UUID_LEN + 1]; /* filled by recorder_emit */
+	char uuid[UUID_LEN + 1]; /* filled by recorder_emit, unless */
+	bool has_uuid;           /* it is given */
 	const char *stream_json;
 	size_t stream_len; /* EVENT_STREAM: the raw event */
 	union {
@@ -198,6 +207,7 @@ struct event {
 		struct event_switch model_switch;
 		struct event_hook hook;
 		struct event_informational informational;
+		struct event_control control;
 		struct event_result result;
 	} u;
 };

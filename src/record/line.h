@@ -42,6 +42,12 @@ struct event_row {
 	const struct schema_field *schema;
 };
 
+/* Lines of that kind belong to no session: they have neither session_id nor uuid. */
+static inline bool event_is_outside(enum event_kind kind)
+{
+	return kind == EVENT_CONTROL_RESPONSE;
+}
+
 /* A count as events tell it: -1, not known, is 0. */
 static inline int64_t told(int64_t n)
 {
@@ -67,6 +73,6 @@ void line_append_str(struct buf *line, const char *key, const char *value); /* N
 extern const struct schema_field schema_init[], schema_assistant[], schema_user[], schema_stream[], schema_api_retry[],
         schema_permission_denied[], schema_transition[], schema_tombstone[], schema_notice[], schema_context[],
         schema_status[], schema_compact_boundary[], schema_model_switch[], schema_hook_started[],
-        schema_hook_response[], schema_informational[], schema_result[];
+        schema_hook_response[], schema_informational[], schema_control_response[], schema_result[];
 
 #endif

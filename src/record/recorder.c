@@ -265,7 +265,8 @@ int recorder_emit(struct recorder *r, struct event *ev, struct error *e)
 
 	if (ev->kind == EVENT_STREAM && !r->cfg.partial)
 		return 0;
-	new_uuid(r, ev->uuid);
+	if (!ev->has_uuid)
+		new_uuid(r, ev->uuid);
 	if (r->cfg.format != OUTPUT_STREAM_JSON && !r->events && ev->kind != EVENT_RESULT)
 		return 0;
 	if (ev->kind == EVENT_RESULT) {

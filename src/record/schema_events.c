@@ -55,7 +55,8 @@ const struct schema_field schema_assistant[] = {
 const struct schema_field schema_user[] = {
 	{ "message", REF("user_message"), false }, { "parent_tool_use_id", NULL_ONLY, false },
 	{ "tool_use_result", OBJECT, true },       { "isSynthetic", TRUE_ONLY, true },
-	{ "quern_output_file", STR, true },        END,
+	{ "isReplay", TRUE_ONLY, true },           { "quern_output_file", STR, true },
+	END,
 };
 
 const struct schema_field schema_stream[] = {
@@ -160,6 +161,11 @@ const struct schema_field schema_informational[] = {
 	END,
 };
 
+const struct schema_field schema_control_response[] = {
+	{ "response", REF("control_answer"), false },
+	END,
+};
+
 const struct schema_field schema_result[] = {
 	{ "subtype", REF("result_subtype"), false },
 	{ "is_error", BOOL, false },
@@ -190,10 +196,13 @@ const struct schema_field schema_result[] = {
 	END,
 };
 
-/* On every line. */
+/* On every line, but for those that belong to no session. */
 static const struct schema_field common[] = {
 	{ "session_id", REF("uuid"), false },
 	{ "uuid", REF("uuid"), false },
+	END,
+};
+static const struct schema_field cut[] = {
 	{ "quern_file", STR_NULL, true }, /* the line was cut; whole it is in this file (null: it could not be kept) */
 	END,
 };
@@ -266,7 +275,14 @@ static const struct schema_field assistant_message[] = {
 };
 static const struct schema_field user_message[] = {
 	{ "role", "{\"const\":\"user\"}", false },
-	{ "content", "{\"type\":\"array\",\"maxItems\":1,\"items\":{\"$ref\":\"#/$defs/block\"}}", false },
+	{ "content", "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/block\"}}", false },
+	END,
+};
+static const struct schema_field control_answer[] = {
+	{ "subtype", "{\"enum\":[\"success\",\"error\"]}", false },
+	{ "request_id", STR, false },
+	{ "error", STR, true },
+	{ "response", OBJECT, true },
 	END,
 };
 
@@ -284,6 +300,7 @@ static const struct {
 	{ "sandbox", sandbox },
 	{ "assistant_message", assistant_message },
 	{ "user_message", user_message },
+	{ "control_answer", control_answer },
 };
 
 /* The content blocks that are known. The API owns their shape and may add members, but tool_result is ours. */
@@ -523,8 +540,11 @@ static void result_rules(struct json_out *o)
 	jo_end(o);
 }
 
-static void event_schema(struct json_out *o, const struct event_row *row)
+static void event_schema(struct json_out *o, enum event_kind kind)
 {
+	const struct event_row *row = &event_rows[kind];
+	bool outside = event_is_outside(kind);
+
 	break_line(o);
 	jo_object(o);
 	jo_kstr(o, "title", row->subtype ? row->subtype : row->type);
@@ -536,7 +556,8 @@ static void event_schema(struct json_out *o, const struct event_row *row)
 	if (row->subtype)
 		jo_str(o, "subtype");
 	required(o, row->schema);
-	required(o, common);
+	if (!outside)
+		required(o, common);
 	jo_end(o);
 	jo_key(o, "properties");
 	jo_object(o);
@@ -544,9 +565,11 @@ static void event_schema(struct json_out *o, const struct event_row *row)
 	if (row->subtype)
 		key_const(o, "subtype", row->subtype);
 	fields(o, row->schema);
-	fields(o, common);
+	if (!outside)
+		fields(o, common);
+	fields(o, cut);
 	jo_end(o);
-	if (row == &event_rows[EVENT_RESULT])
+	if (kind == EVENT_RESULT)
 		result_rules(o);
 	jo_end(o);
 }
@@ -562,7 +585,7 @@ void event_print_schema(struct buf *out)
 	jo_key(&o, "oneOf");
 	jo_array(&o);
 	for (int kind = 0; kind <= EVENT_RESULT; kind++)
-		event_schema(&o, &event_rows[kind]);
+		event_schema(&o, (enum event_kind)kind);
 	jo_end(&o);
 	define_all(&o);
 	jo_end(&o);

@@ -139,18 +139,6 @@ static int attachment(void *ctx, struct buf *out, struct error *e)
 	return 0; /* no file is told of */
 }
 
-static struct message *user_message(void *ctx)
-{
-	(void)ctx;
-	return NULL; /* the task is all that there is */
-}
-
-static bool more_to_come(void *ctx)
-{
-	(void)ctx;
-	return false;
-}
-
 /* Commands that were still running in the background: nobody should take their output for complete. */
 static void tell_background(struct world *w)
 {
@@ -174,13 +162,15 @@ static void answer_withdrawn(void *ctx)
 	toolbox_answer_withdrawn(w->toolbox);
 }
 
-/* When the result is written no child is alive, and it names the run directory only if that stays. */
+/* When the last result is written no child is alive, and it names the run directory only if that stays. */
 static void prepare_result(struct world *w, struct event *ev)
 {
-	if (w->supervisor)
-		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
-	w->supervisor = NULL;
-	tell_background(w);
+	if (!world_more_to_come(w)) {
+		if (w->supervisor)
+			supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
+		w->supervisor = NULL;
+		tell_background(w);
+	}
 	if (recorder_named_file(w->recorder))
 		ev->u.result.run_dir = run_dir_made(w->run_dir);
 }
@@ -241,7 +231,11 @@ static int emit(void *ctx, struct event *ev, struct error *e)
 		log_warn("%s", ev->u.notice.text);
 	else if (ev->kind == EVENT_RESULT)
 		prepare_result(w, ev);
-	return recorder_emit(w->recorder, ev, e);
+	if (w->result_is_last)
+		return 0;
+	int rc = recorder_emit(w->recorder, ev, e);
+	world_session_emitted(w, ev);
+	return rc;
 }
 
 static bool output_full(void *ctx)
@@ -285,8 +279,8 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.hook_start = hook_start,
 		.hook_cancel = hook_cancel,
 		.attachment = attachment,
-		.user_message = user_message,
-		.more_to_come = more_to_come,
+		.user_message = world_user_message,
+		.more_to_come = world_more_to_come,
 		.emit = emit,
 		.output_full = output_full,
 		.new_id = world_new_id,

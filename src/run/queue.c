@@ -131,19 +131,32 @@ void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res)
 	q->ev.result = &q->result;
 }
 
-/* A signal overtakes what waits already: the user wants the end now. */
-void world_on_signal(void *ctx, int signo, int sender_pid)
+/* In front of all that waits. */
+static struct queued *push_first(struct world *w, enum loop_event_kind kind)
 {
-	struct world *w = ctx;
 	struct queued *rest = w->first, *tail = w->last;
+
 	w->first = w->last = NULL;
-	struct queued *q = push(w, LOOP_EV_SIGNAL);
+	struct queued *q = push(w, kind);
 	if (q)
 		q->next = rest;
 	else
 		w->first = rest;
 	if (rest)
 		w->last = tail;
+	return q;
+}
+
+void world_interrupt(struct world *w)
+{
+	push_first(w, LOOP_EV_INTERRUPT);
+}
+
+/* A signal overtakes what waits already: the user wants the end now. */
+void world_on_signal(void *ctx, int signo, int sender_pid)
+{
+	struct world *w = ctx;
+	struct queued *q = push_first(w, LOOP_EV_SIGNAL);
 
 	(void)sender_pid;
 	if (!w->signo)
@@ -176,14 +189,14 @@ void world_queue_release(struct world *w)
 	w->current = NULL;
 }
 
-void world_drop_model_events(struct world *w, bool background)
+static void drop(struct world *w, bool (*goes)(const struct queued *q))
 {
 	struct queued **at = &w->first;
 
 	w->last = NULL;
 	while (*at) {
 		struct queued *q = *at;
-		if (q->ev.kind == LOOP_EV_MODEL && (q->ev.call == MODEL_SUMMARY) == background) {
+		if (goes(q)) {
 			*at = q->next;
 			queued_free(q);
 		} else {
@@ -191,6 +204,31 @@ void world_drop_model_events(struct world *w, bool background)
 			at = &q->next;
 		}
 	}
+}
+
+static bool is_background(const struct queued *q)
+{
+	return q->ev.kind == LOOP_EV_MODEL && q->ev.call == MODEL_SUMMARY;
+}
+
+static bool is_foreground(const struct queued *q)
+{
+	return q->ev.kind == LOOP_EV_MODEL && q->ev.call != MODEL_SUMMARY;
+}
+
+static bool is_interrupt(const struct queued *q)
+{
+	return q->ev.kind == LOOP_EV_INTERRUPT;
+}
+
+void world_drop_model_events(struct world *w, bool background)
+{
+	drop(w, background ? is_background : is_foreground);
+}
+
+void world_drop_interrupts(struct world *w)
+{
+	drop(w, is_interrupt);
 }
 
 /* A slow reader of stdout holds back the transfer and the tools' output, never signals or deadlines. */
@@ -207,6 +245,7 @@ static void apply_back_pressure(struct world *w)
 			models[i]->ops->pause(models[i], full);
 	if (w->supervisor)
 		supervisor_pause(w->supervisor, full);
+	world_session_pause(w, full);
 	if (!full)
 		push(w, LOOP_EV_OUTPUT);
 }

@@ -100,8 +100,11 @@ int run_agent(struct job *job, char **envp)
 	if (world_set_up(&w, &step, &e)) {
 		code = setup_failed(&w, step, &e);
 		died_by = w.signo;
-	} else {
+	} else if (!job->stream_input) {
 		code = drive(&w, &died_by);
+	} else if (world_converse(&w, &code, &died_by, &e)) {
+		code = setup_failed(&w, SETUP_TASK, &e);
+		died_by = w.signo;
 	}
 	tear_down(&w);
 	if (died_by)

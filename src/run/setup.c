@@ -54,6 +54,8 @@ int world_check_bypass(const struct world *w, struct error *e)
 
 static int make_task(struct world *w, struct error *e)
 {
+	if (w->job->stream_input && !w->job->prompt)
+		return 0; /* it comes with the first message */
 	struct buf task = BUF_INIT(BUF_HUGE);
 	const struct task_wait wait = { w->reactor, &w->signo, w->deadline };
 	int rc = job_read_task(w->job, &wait, &task, e);
@@ -311,7 +313,7 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 		return error_nomem(e);
 	log_set_mask(world_mask, w);
 	*step = SETUP_OPTIONS;
-	if (world_models(w, e))
+	if (world_check_session(w->job, e) || world_models(w, e))
 		return -1;
 	*step = SETUP_WORKSPACE;
 	if (world_workspace(w, e))

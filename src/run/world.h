@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "base/json.h"
 #include "base/reactor.h"
 #include "guard/sandbox.h"
 #include "guard/secret.h"
@@ -19,7 +20,8 @@
 #include "supervisor/supervisor.h"
 #include "tool/tool.h"
 
-struct queued; /* one event that waits for next_event */
+struct queued;  /* one event that waits for next_event */
+struct session; /* user messages on stdin, one after the other */
 
 struct world {
 	const struct job *job;
@@ -58,6 +60,8 @@ struct world {
 	struct model *background; /* asked while the other works; NULL without context.summary_model */
 	enum model_kind asked;    /* what model was asked last */
 	struct history history;
+	struct session *session; /* NULL: there is one task, and nothing is read while it is worked on */
+	bool result_is_last;     /* it is out: no event may stand behind it */
 
 	/* the queue */
 	struct queued *first, *last, *current;
@@ -105,6 +109,9 @@ void world_on_model(void *ctx, const struct model_event *ev);
 void world_on_background(void *ctx, const struct model_event *ev); /* the same of the other model */
 void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res);
 void world_on_signal(void *ctx, int signo, int sender_pid);
+/* The user wants the work on this message to end, before anything else that waits is looked at. */
+void world_interrupt(struct world *w);
+void world_drop_interrupts(struct world *w); /* they were meant for the message before */
 /* From now on the reader of stdout has as long as a patient one needs, or less if the user wants us gone. */
 const int64_t *world_drain_deadline(struct world *w);
 void world_queue_release(struct world *w);
@@ -141,6 +148,22 @@ int world_judge_sandbox(const struct world *w, struct error *e); /* is it enough
 /* ---- prompt.c ---- */
 /* The system prompt: the job's or ours, and what is to be appended. NULL = none. */
 const char *world_system_prompt(struct world *w);
+
+/* ---- session.c: --input-format stream-json ---- */
+/* Can the job be a session? Needs nothing but the job. */
+int world_check_session(const struct job *job, struct error *e);
+/* Works on user messages until there are no more. *code: of the process, *died_by: the signal that ended it or 0.
+ * -1 with *e: no message was worked on, and there is no result. */
+int world_converse(struct world *w, int *code, int *died_by, struct error *e);
+/* Of the loop's deps. What the second says of a message it says until that has its result. */
+struct message *world_user_message(void *ctx);
+bool world_more_to_come(void *ctx);
+void world_session_emitted(struct world *w, const struct event *ev);
+/* A slow reader of stdout: no more questions are taken from the writer of stdin. */
+void world_session_pause(struct world *w, bool pause);
+
+/* ---- control.c ---- */
+void world_answer_control(struct world *w, const struct json *request);
 
 /* ---- run.c, check.c ---- */
 int run_agent(struct job *job, char **envp);

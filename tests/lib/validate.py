@@ -6,6 +6,9 @@ one line a problem and exits 1.
 
 validate.py SCHEMA.json ASK ANSWER does so for many runs, since to start costs more than to check: each line that
 comes through the named pipe ASK is the path of a run's events, its problems go into the named pipe ANSWER.
+
+A path with a + in front holds a session (--input-format stream-json): an init and a result for each message, and
+between them nothing but answers to control requests and messages that are shown again.
 """
 import ctypes
 import json
@@ -31,8 +34,9 @@ def make_validators(schema):
 
 
 class Checker:
-    def __init__(self, validators):
+    def __init__(self, validators, session):
         self.validators = validators
+        self.session = session
         self.problems = []
         self.line = 0
         self.uuids = set()
@@ -42,6 +46,7 @@ class Checker:
         self.withdrawn = set()  # uuids
         self.messages = {}  # message id -> [last usage, accepted, uuids]
         self.init = False
+        self.inits = 0
         self.result = None
         self.result_lines = 0
 
@@ -77,9 +82,12 @@ class Checker:
         if not isinstance(event, dict):
             self.problem("no object")
             return
-        if self.result is not None:
+        between = event.get("type") == "control_response" or event.get("isReplay", False)
+        if self.result is not None and not (self.session and (between or event.get("subtype") == "init")):
             self.problem("stands behind the result")
-        if self.schema_check(event):
+        if self.session and event.get("subtype") == "init":
+            self.init, self.result = False, None
+        if self.schema_check(event) and event["type"] != "control_response":
             self.relations(event)
         elif event.get("type") == "result":
             self.result = event
@@ -93,7 +101,7 @@ class Checker:
         if len(self.sessions) == 2:
             self.problem("session_id changes within the run")
         handler = getattr(self, "on_" + (event["subtype"] if event["type"] == "system" else event["type"]), None)
-        first = self.line == 1
+        first = self.line == 1 and not event.get("isReplay", False)
         if first and event["type"] not in ("result",) and event.get("subtype") != "init":
             self.problem("the first line is no init")
         if handler:
@@ -103,6 +111,7 @@ class Checker:
         if self.init:
             self.problem("a second init")
         self.init = True
+        self.inits += 1
 
     def on_assistant(self, event):
         message = event["message"]
@@ -157,13 +166,14 @@ class Checker:
     def finish(self):
         if self.line == 0:
             self.problem("no events")
-        if self.result_lines != 1:
-            self.problems.append(f"{self.result_lines} result lines")
+        early = self.result is not None and "startup_failure_reason" in self.result
+        if self.result_lines != (max(self.inits, early) if self.session else 1):
+            self.problems.append(f"{self.result_lines} result lines for {self.inits} init lines")
         return self.problems
 
 
-def check(validators, lines):
-    checker = Checker(validators)
+def check(validators, lines, session=False):
+    checker = Checker(validators, session)
     for raw in lines:
         checker.feed(raw)
     return checker.finish()
@@ -171,8 +181,8 @@ def check(validators, lines):
 
 def check_file(validators, path):
     try:
-        with open(path, "rb") as lines:
-            return check(validators, lines)
+        with open(path.removeprefix("+"), "rb") as lines:
+            return check(validators, lines, path.startswith("+"))
     except Exception as error:  # whoever asked waits for an answer
         return [f"{path}: {error!r}"]
 
