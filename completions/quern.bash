@@ -72,6 +72,12 @@ _quern()
 	--sandbox)
 		mapfile -t COMPREPLY < <(compgen -W 'workspace-write read-only off' -- "$cur")
 		return ;;
+	--settings)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return ;;
+	--setting-sources)
+		mapfile -t COMPREPLY < <(compgen -W 'user project local' -- "$cur")
+		return ;;
 	--output-format | -o)
 		mapfile -t COMPREPLY < <(compgen -W 'stream-json json text' -- "$cur")
 		return ;;
@@ -92,7 +98,7 @@ _quern()
 		return ;;
 	esac
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--prompt --print --no-stdin --system-prompt --append-system-prompt --memory --attach --mentions --input-format --model --fallback-model --provider --base-url --cwd --add-dir --max-turns --token-budget --max-budget-usd --wall-time --token-target --tools --allowedTools --allowed-tools --disallowedTools --disallowed-tools --permission-mode --dangerously-skip-permissions --sandbox --bare --output-format --include-partial-messages --include-hook-events --replay-user-messages --events --replay --run-dir --quiet --verbose --set --check --print-schema --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W '--prompt --print --no-stdin --system-prompt --append-system-prompt --memory --attach --mentions --input-format --model --fallback-model --provider --base-url --cwd --add-dir --max-turns --token-budget --max-budget-usd --wall-time --token-target --tools --allowedTools --allowed-tools --disallowedTools --disallowed-tools --permission-mode --dangerously-skip-permissions --sandbox --settings --setting-sources --bare --output-format --include-partial-messages --include-hook-events --replay-user-messages --events --replay --run-dir --quiet --verbose --set --check --print-schema --help --version' -- "$cur")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi

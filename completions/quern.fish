@@ -25,6 +25,8 @@ complete -c quern -l disallowedTools -l disallowed-tools -x -d 'what may not run
 complete -c quern -l permission-mode -x -a 'default acceptEdits plan dontAsk bypassPermissions manual' -d 'what runs without a rule: reading, edits too, or everything'
 complete -c quern -l dangerously-skip-permissions -d 'the mode bypassPermissions'
 complete -c quern -l sandbox -x -a 'workspace-write read-only off' -d 'what tools can write: workspace and added directories, their TMPDIR alone, or everything'
+complete -c quern -l settings -r -F -d 'settings.json, or its text: hooks, permissions and env count'
+complete -c quern -l setting-sources -x -a 'user project local' -d 'which of Claude Code\'s own settings files count too'
 complete -c quern -l bare -d 'means nothing: nothing is picked up unasked'
 complete -c quern -s o -l output-format -x -a 'stream-json json text' -d 'events as they come, the result alone, or the answer\'s text'
 complete -c quern -l include-partial-messages -d 'pieces of answers as they arrive'

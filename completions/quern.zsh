@@ -35,6 +35,8 @@ _arguments \
 	'--permission-mode=[what runs without a rule\: reading, edits too, or everything]:MODE:(default acceptEdits plan dontAsk bypassPermissions manual)' \
 	'--dangerously-skip-permissions[the mode bypassPermissions]' \
 	'--sandbox=[what tools can write\: workspace and added directories, their TMPDIR alone, or everything]:MODE:(workspace-write read-only off)' \
+	'--settings=[settings.json, or its text\: hooks, permissions and env count]:FILE:_files' \
+	'--setting-sources=[which of Claude Code'\''s own settings files count too]:LIST:(user project local)' \
 	'--bare[means nothing\: nothing is picked up unasked]' \
 	'-o[events as they come, the result alone, or the answer'\''s text]:FORMAT:(stream-json json text)' \
 	'--output-format=[events as they come, the result alone, or the answer'\''s text]:FORMAT:(stream-json json text)' \

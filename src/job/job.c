@@ -9,6 +9,7 @@
 #include "job/job_file.h"
 #include "job/options.h"
 #include "job/set.h"
+#include "job/settings.h"
 
 #define ERRORS_MAX ((size_t)256 << 10)
 
@@ -166,7 +167,7 @@ static void check_verify(struct setter *s)
 {
 	struct origin o = { SOURCE_DEFAULT, "verify.command", false };
 
-	if (s->job->verify.command[0])
+	if (s->job->verify.command)
 		return;
 	if (level_of(s, "verify.max_repairs") > SOURCE_DEFAULT || level_of(s, "verify.timeout") > SOURCE_DEFAULT ||
 	    level_of(s, "verify.network") > SOURCE_DEFAULT)
@@ -214,6 +215,8 @@ static void derive(struct setter *s)
 	job->stream_input = !strcmp(job->input_format, "stream-json");
 	if (level_of(s, "environment") == SOURCE_NONE)
 		job->environment = !job->system;
+	if (!job->verify.command[0])
+		job->verify.command = NULL;
 	take_hook_failure(job);
 	take_memory(s);
 }
@@ -246,6 +249,7 @@ int job_parse(struct job *job, int argc, char *const argv[], const char *const *
 		apply_env(&s, envp, SOURCE_ENV);
 		if (job->job_file)
 			file = job_file_read(&s, job->job_file);
+		settings_read(&s, env_get(envp, "HOME"));
 		choose_provider(&s);
 		if (!strcmp(job->provider, "anthropic"))
 			apply_env(&s, envp, SOURCE_VENDOR);

@@ -67,6 +67,8 @@ const struct job_note job_notes[] = {
 	{ "sandbox.hooks",
 	  "With false they may do what the user may, and none of their programs may lie where tools can write" },
 	{ "hooks", "See HOOKS" },
+	{ "settings", "See SETTINGS FILES" },
+	{ "setting_sources", "See SETTINGS FILES" },
 	{ "hook_failure", "A hook's own onFailure wins over it" },
 	{ "verify.command", "No shell reads them. See VERIFICATION AND TARGETS" },
 	{ "hooks.async", "It is ended with the run" },

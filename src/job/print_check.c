@@ -308,7 +308,10 @@ static void value(const struct job *job, const struct job_key *k, struct buf *ou
 		break;
 	case KEY_STRING:
 	case KEY_ENUM:
-		quoted(text_of(job, k), out);
+		/* a settings file's text may hold what is secret; what counts of it stands in the keys */
+		quoted(k->at == offsetof(struct job, settings) && strchr(text_of(job, k), '{') ? "{...}"
+		                                                                               : text_of(job, k),
+		       out);
 		break;
 	default:
 		if (k->flags & KF_NOT_KEPT)
@@ -324,7 +327,8 @@ static bool is_only_shown(const struct job *job, const struct job_key *k)
 {
 	return (k->at == offsetof(struct job, tools) && !job->tools_explicit) ||
 	       (k->at == offsetof(struct job, base_url) && !job->base_url_given) ||
-	       (!job->verify.command[0] && schema_in_section(k, "verify"));
+	       k->at == offsetof(struct job, settings) || k->at == offsetof(struct job, setting_sources) ||
+	       (!job->verify.command && schema_in_section(k, "verify"));
 }
 
 static void section(const struct job *job, const char *name, const char *indent, struct buf *out)

@@ -509,6 +509,19 @@ int setter_value(struct setter *s, const struct job_key *k, const struct yaml_no
 	return rc;
 }
 
+int setter_add(struct setter *s, const struct job_key *k, const struct yaml_node *v, const struct origin *o)
+{
+	unsigned char *level = &s->level[schema_index(k)];
+	bool adds = k->type == KEY_LIST || k->type == KEY_MAP || k->type == KEY_HOOKS;
+	bool said = !adds && *level >= o->source;
+	struct slot t = { .s = s, .k = k, .o = o, .into = said ? &s->shadow : s->job };
+	int rc = setters[k->type](&t, v);
+
+	if (!rc && !adds && !said)
+		*level = (unsigned char)o->source;
+	return rc;
+}
+
 /* The next piece of a list option: commas and white space part, but not inside parentheses, where a backslash takes the
  * next one literally. */
 static const char *next_piece(const char *p, size_t *n)

@@ -45,6 +45,9 @@ void setter_init(struct setter *s, struct job *job, struct job_errors *errs);
 
 /* One value as the YAML reader gave it. Errors go to errs; the return says whether there were any. */
 int setter_value(struct setter *s, const struct job_key *k, const struct yaml_node *v, const struct origin *o);
+/* One value of a settings file: lists and hooks are added to what is there, a single value holds if no stronger source
+ * and no file before has given one. */
+int setter_add(struct setter *s, const struct job_key *k, const struct yaml_node *v, const struct origin *o);
 /* One value as a plain text: strings verbatim, lists cut at commas and spaces outside parentheses. */
 int setter_text(struct setter *s, const struct job_key *k, const char *text, const struct origin *o);
 
