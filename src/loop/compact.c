@@ -23,6 +23,7 @@ struct compaction {
 	int shrinks;
 	struct buf files[MAX_FILES];
 	size_t nfiles;
+	char *summary; /* owned */
 };
 
 bool loop_can_compact(const struct loop *l)
@@ -269,14 +270,13 @@ static const char *apply(struct loop *l, struct compaction *x)
 {
 	struct context_report report = { 0 };
 	size_t len = 0;
-	char *text;
-	const char *why = take_summary(l, &text, &len);
+	const char *why = take_summary(l, &x->summary, &len);
 
 	if (why)
 		return why;
 	collect_files(l, x);
-	switch (context_compact_apply(l->context, l->state.messages, text, len, x->files, x->nfiles, room_with_files(l),
-	                              &report)) {
+	switch (context_compact_apply(l->context, l->state.messages, x->summary, len, x->files, x->nfiles,
+	                              room_with_files(l), &report)) {
 	case 0:
 		l->estimate.anchor_tokens = -1; /* nothing of what was counted stands any more */
 		l->cap_room = 0;
@@ -293,7 +293,6 @@ static const char *apply(struct loop *l, struct compaction *x)
 	}
 	for (size_t i = 0; i < x->nfiles; i++)
 		buf_release(&x->files[i]);
-	free(text);
 	return why;
 }
 
@@ -320,26 +319,23 @@ static void failed(struct loop *l, const struct compaction *x, const char *why)
 		            MAX_FAILURES, why);
 }
 
-enum compact_outcome loop_compact(struct loop *l, bool reactive, enum terminal_reason *stopped)
+/* The summary is asked for and put in its place. */
+static enum compact_outcome compact(struct loop *l, struct compaction *x, enum terminal_reason *stopped)
 {
-	struct compaction x = { .reactive = reactive,
-		                .began = l->deps->now(l->deps->ctx),
-		                .before = loop_tokens(l),
-		                .failure = { .retry_after_ms = -1 } };
 	struct reply kept = l->reply;
 	enum compact_outcome outcome = COMPACT_DONE;
 	const char *why = NULL;
 
 	l->reply = (struct reply){ .usage = USAGE_UNKNOWN };
-	choose_model(l, &x);
+	choose_model(l, x);
 	tell_status(l, (struct event_status){ .status = "compacting" });
-	enum call_result r = ask(l, &x, stopped);
+	enum call_result r = ask(l, x, stopped);
 	if (r == CALL_ACCEPTED)
-		why = apply(l, &x);
+		why = apply(l, x);
 	else if (r == CALL_STOPPED)
 		outcome = COMPACT_STOPPED;
 	else
-		why = x.failure.text ? x.failure.text : "the newest round alone does not fit into the context window";
+		why = x->failure.text ? x->failure.text : "the newest round alone does not fit into the context window";
 	if (why)
 		outcome = COMPACT_FAILED;
 	if (l->nomem || l->broken) {
@@ -349,11 +345,35 @@ enum compact_outcome loop_compact(struct loop *l, bool reactive, enum terminal_r
 	if (outcome == COMPACT_DONE)
 		succeeded(l);
 	else if (outcome == COMPACT_FAILED)
-		failed(l, &x, why);
+		failed(l, x, why);
 	else
-		tell_failed(l, &x, l->falls_back ? "another model goes on" : "the run ends");
-	call_failure_release(&x.failure);
+		tell_failed(l, x, l->falls_back ? "another model goes on" : "the run ends");
+	call_failure_release(&x->failure);
 	reply_release(&l->reply);
 	l->reply = kept;
+	return outcome;
+}
+
+enum compact_outcome loop_compact(struct loop *l, bool reactive, enum terminal_reason *stopped)
+{
+	struct compaction x = { .reactive = reactive,
+		                .began = l->deps->now(l->deps->ctx),
+		                .before = loop_tokens(l),
+		                .failure = { .retry_after_ms = -1 } };
+	char *why = NULL;
+	enum compact_outcome outcome = hooks_before_compaction(l, &why, stopped);
+
+	if (outcome == COMPACT_BLOCKED) {
+		set_error(l, why);
+		loop_notice(l, "compact_blocked", "a PreCompact hook forbade to make the conversation shorter: %s",
+		            why ? why : "");
+	}
+	free(why);
+	if (outcome != COMPACT_DONE)
+		return outcome;
+	outcome = compact(l, &x, stopped);
+	if (outcome == COMPACT_DONE && !hooks_after_compaction(l, x.summary, stopped))
+		outcome = COMPACT_STOPPED;
+	free(x.summary);
 	return outcome;
 }

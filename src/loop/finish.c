@@ -138,9 +138,9 @@ static void show_failure(struct loop *l)
 
 static void add_default_error(struct loop *l, enum terminal_reason reason)
 {
-	bool cut_short = reason == TERM_INTERNAL_ERROR || reason == TERM_ABORTED_TOOLS; /* when it had failed */
+	bool cut_short = reason == TERM_INTERNAL_ERROR || reason == TERM_ABORTED_TOOLS; /* behind another end */
 
-	if (l->nerrors && !(l->failed && cut_short))
+	if (l->nerrors && !cut_short)
 		return;
 	if (l->broken)
 		loop_add_error(l, "%s", l->broken_error.msg);
@@ -217,6 +217,7 @@ static void emit_result(struct loop *l, struct loop_outcome *out)
 		.side_effects = (const char *const *)l->side_effects,
 		.nside_effects = l->nside_effects,
 		.retry_after_ms = out->reason == TERM_MODEL_ERROR ? l->failure.retry_after_ms : -1,
+		.verification = l->verification,
 		.api_error_status = ends_by_failure(out->reason) ? l->failure.http_status : 0,
 	};
 	loop_emit(l, &ev);
@@ -251,7 +252,8 @@ void loop_finish(struct loop *l, enum terminal_reason reason, struct loop_outcom
 		return;
 	const char *text = l->nerrors ? l->errors[l->nerrors - 1] : terminal_row(reason)->text;
 	if (l->nerrors > 1) /* what was tried against it */
-		error_set(&out->error, ERR_SYS, "%s: %s (%s)", terminal_row(reason)->name, text, l->errors[0]);
+		error_set(&out->error, ERR_SYS, "%s: %s (%.*s)", terminal_row(reason)->name, text,
+		          (int)strcspn(l->errors[0], "\n"), l->errors[0]);
 	else
 		error_set(&out->error, ERR_SYS, "%s: %s", terminal_row(reason)->name, text);
 }

@@ -7,31 +7,38 @@
 
 #include <string.h>
 
-enum asked { NOBODY, ANSWERED, CUT_SHORT };
-
-/* CUT_SHORT: by a signal, the deadline, or the end of the world. */
-static enum asked ask(struct loop *l, const struct hook_call *call, struct loop_event *ev)
+enum asked loop_ask(struct loop *l, const struct hook_call *call, struct loop_event *ev)
 {
 	const struct loop_deps *d = l->deps;
 	struct error e = ERROR_INIT;
 
 	if (loop_abort_due(l) || l->nomem)
-		return CUT_SHORT;
+		return ASKED_CUT_SHORT;
 	switch (d->hook_start(d->ctx, call, &e)) {
 	case 0:
-		return NOBODY;
+		return ASKED_NOBODY;
 	case 1:
 		break;
 	default:
-		l->broken = true;
-		l->broken_error = e;
-		return CUT_SHORT;
+		loop_break(l, &e);
+		return ASKED_CUT_SHORT;
 	}
 	while (!l->nomem && loop_wait(l, CLOCK_NEVER, ev))
 		if (ev->kind == LOOP_EV_HOOK && ev->hook.kind == call->kind)
-			return ANSWERED;
+			return ASKED_ANSWERED;
 	d->hook_cancel(d->ctx, call);
-	return CUT_SHORT;
+	return ASKED_CUT_SHORT;
+}
+
+enum terminal_reason loop_cut_short(const struct loop *l)
+{
+	return l->nomem || l->broken ? TERM_INTERNAL_ERROR : TERM_ABORTED_TOOLS;
+}
+
+enum terminal_reason hooks_ended_by(struct loop *l, enum hook_event who, const char *why)
+{
+	loop_add_error(l, "a %s hook ended the run: %s", hook_event_name(who), why ? why : "no reason was given");
+	return TERM_HOOK_STOPPED;
 }
 
 static struct hook_call about(const struct loop *l, enum hook_event kind)
@@ -42,21 +49,79 @@ static struct hook_call about(const struct loop *l, enum hook_event kind)
 		                   .stop_hook_active = l->state.stop_blocks > 0 };
 }
 
-static struct verdict object(struct loop *l, const char *why)
+/* The model is to go on: what it is told stands in the conversation already. */
+static struct verdict go_on(struct loop *l, struct loop_state next, const char *source)
 {
-	struct loop_state next = l->state;
-
-	if (l->cfg->max_stop_blocks && l->state.stop_blocks >= l->cfg->max_stop_blocks) {
-		loop_add_error(l, "stop hooks objected %d times, and object again: %s", l->state.stop_blocks, why);
-		return verdict_term(TERM_STOP_BLOCKS);
-	}
-	next.stop_blocks++;
 	next.max_output_recovery_count = 0;
 	next.malformed = 0;
 	next.pauses = 0;
 	next.same_turn = false;
-	loop_say(l, why);
-	return verdict_go(CONT_STOP_HOOK_BLOCKING, &next);
+	enum terminal_reason stopped = loop_tell_rest(l);
+	struct verdict v = stopped ? verdict_term(stopped) : verdict_go(CONT_STOP_HOOK_BLOCKING, &next);
+	v.source = source;
+	return v;
+}
+
+/* Words and context alike: an objection is shown as such, and context is told. */
+static struct verdict object(struct loop *l, const char *why, const char *context)
+{
+	struct loop_state next = l->state;
+
+	if (l->cfg->max_stop_blocks && l->state.stop_blocks >= l->cfg->max_stop_blocks) {
+		loop_add_error(l, "stop hooks objected %d times, and object again: %s", l->state.stop_blocks,
+		               why ? why : context);
+		return verdict_term(TERM_STOP_BLOCKS);
+	}
+	next.stop_blocks++;
+	if (why)
+		loop_say(l, why);
+	loop_tell_context(l, HOOK_STOP, context);
+	return go_on(l, next, "hook");
+}
+
+/* ---- verification ---- */
+
+#define SHOWN_OUTPUT 4000 /* bytes of a failed verification's output in the result */
+
+static struct verdict give_up(struct loop *l, const char *output)
+{
+	size_t n = strlen(output), line = strcspn(output, "\n");
+
+	loop_add_error(l, "%.*s", (int)utf8_floor(output, n, SHOWN_OUTPUT), output);
+	loop_add_error(l, "the verification failed %d times, and no repair is left: %.*s", l->verification.failures,
+	               (int)utf8_floor(output, line, SHOWN_OUTPUT / 10), output);
+	return verdict_term(TERM_VERIFY_FAILED);
+}
+
+/* It has the last word: nothing is completed that does not pass. */
+static struct verdict verify(struct loop *l)
+{
+	struct verification *v = &l->verification;
+	const struct hook_call call = { .kind = HOOK_VERIFY, .attempt = v->runs };
+	struct loop_event ev;
+
+	if (!v->declared)
+		return verdict_term(TERM_COMPLETED);
+	switch (loop_ask(l, &call, &ev)) {
+	case ASKED_NOBODY:
+		return verdict_term(TERM_COMPLETED);
+	case ASKED_CUT_SHORT:
+		return verdict_term(TERM_ABORTED_TOOLS);
+	case ASKED_ANSWERED:
+		break;
+	}
+	v->runs++;
+	v->passed = ev.hook.verdict == HOOK_SAYS_PASS;
+	if (v->passed)
+		return verdict_term(TERM_COMPLETED);
+	v->failures++;
+	const char *output = ev.hook.text;
+	if (!output || utf8_is_blank(output, strlen(output)))
+		output = "The verification failed, and said nothing.";
+	if (v->failures > l->cfg->max_repairs)
+		return give_up(l, output);
+	loop_say(l, output);
+	return go_on(l, l->state, "verify");
 }
 
 struct verdict hooks_judge_stop(struct loop *l)
@@ -64,21 +129,21 @@ struct verdict hooks_judge_stop(struct loop *l)
 	const struct hook_call call = about(l, HOOK_STOP);
 	struct loop_event ev;
 
-	switch (ask(l, &call, &ev)) {
-	case NOBODY:
-		return verdict_term(TERM_COMPLETED);
-	case CUT_SHORT:
+	switch (loop_ask(l, &call, &ev)) {
+	case ASKED_NOBODY:
+		return verify(l);
+	case ASKED_CUT_SHORT:
 		return verdict_term(TERM_ABORTED_TOOLS);
-	case ANSWERED:
+	case ASKED_ANSWERED:
 		break;
 	}
+	if (ev.hook.verdict == HOOK_SAYS_PASS)
+		return ev.hook.context ? object(l, NULL, ev.hook.context) : verify(l);
 	const char *why = ev.hook.text;
 	if (!why || utf8_is_blank(why, strlen(why)))
 		why = "A stop hook objected, and gave no reason.";
 	if (ev.hook.verdict == HOOK_SAYS_BLOCK)
-		return object(l, why);
-	if (ev.hook.verdict == HOOK_SAYS_PASS)
-		return verdict_term(TERM_COMPLETED);
+		return object(l, why, ev.hook.context);
 	loop_add_error(l, "a stop hook ended the run: %s", why);
 	return verdict_term(TERM_STOP_HOOK_PREVENTED);
 }
@@ -97,6 +162,6 @@ enum terminal_reason hooks_tell_failure(struct loop *l, enum terminal_reason why
 	call.category = l->failure.category;
 	call.error = l->errors[l->nerrors - 1];
 	/* what they say is heard and changes nothing; the deadline ends them, and not a run that is at its end */
-	ask(l, &call, &ev);
+	loop_ask(l, &call, &ev);
 	return l->signals ? TERM_ABORTED_TOOLS : why;
 }

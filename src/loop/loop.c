@@ -14,6 +14,7 @@ static void advance(struct loop *l, const struct verdict *v)
 		.turn = v->next.turn_count,
 		.from = from ? from->name : NULL,
 		.tokens = loop_tokens(l),
+		.source = v->source,
 	};
 	l->state = v->next;
 	l->state.transition = v->cont;
@@ -34,13 +35,18 @@ static struct verdict salvage(struct loop *l)
 }
 
 /* Why the run stops instead of sending a request. A nudge is a wish: a limit met on its way does not undo the answer
- * that was given, but for what hooks say to it. */
+ * that was given, but for what hooks say to it. The token target's comes when they have agreed. */
 static struct verdict stop(struct loop *l, enum terminal_reason why)
 {
-	if (l->state.transition != CONT_EMPTY_NUDGE || (why != TERM_MAX_TURNS && why != TERM_BUDGET_EXHAUSTED))
+	enum continue_reason from = l->state.transition;
+
+	if ((from != CONT_EMPTY_NUDGE && from != CONT_TOKEN_BUDGET) ||
+	    (why != TERM_MAX_TURNS && why != TERM_BUDGET_EXHAUSTED))
 		return verdict_term(why);
 	while (l->nerrors)
 		free(l->errors[--l->nerrors]);
+	if (from == CONT_TOKEN_BUDGET)
+		return verdict_term(TERM_COMPLETED);
 	return hooks_judge_stop(l);
 }
 

@@ -83,6 +83,8 @@ static struct verdict too_long(struct loop *l)
 		if (l->nomem)
 			return verdict_term(TERM_INTERNAL_ERROR);
 		break;
+	case COMPACT_BLOCKED:
+		break; /* the error is shown as it is */
 	}
 	if (l->compact_error)
 		loop_add_error(l, "making the conversation shorter failed: %s", l->compact_error);
@@ -163,6 +165,7 @@ static struct verdict window_exceeded(struct loop *l)
 		if (l->falls_back)
 			reply_tombstone(l);
 		return verdict_term(stopped);
+	case COMPACT_BLOCKED:
 	case COMPACT_FAILED:
 		if (l->compact_error)
 			loop_add_error(l, "making the conversation shorter failed: %s", l->compact_error);

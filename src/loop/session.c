@@ -89,6 +89,8 @@ static void begin(struct loop *l)
 	};
 	memset(l->transitions, 0, sizeof l->transitions);
 	l->failed = l->interrupted = false;
+	l->verification = (struct verification){ .declared = l->deps->hook_any(l->deps->ctx, HOOK_VERIFY) };
+	l->output_before = l->account.accepted.output;
 	l->account.api_ms = 0;
 	if (l->messages++)
 		l->began = l->deps->now(l->deps->ctx);
@@ -96,17 +98,19 @@ static void begin(struct loop *l)
 
 void loop_message(struct loop *l, struct loop_outcome *out)
 {
-	struct event ev = { .kind = EVENT_INIT };
-
 	begin(l);
-	ev.u.init = l->cfg->init;
-	loop_emit(l, &ev);
-	enum terminal_reason why = loop_work(l);
-	if (l->deps->more_to_come(l->deps->ctx)) {
+	enum terminal_reason why = hooks_open_message(l);
+	if (!why)
+		why = loop_work(l);
+	l->goes_on = !l->signals && !l->timed_out && !l->broken && !l->nomem && l->deps->more_to_come(l->deps->ctx);
+	if (!l->signals && !l->timed_out && !l->broken && !l->nomem && l->deps->more_to_come(l->deps->ctx)) {
 		loop_drop_server_calls(l); /* the next message's words follow */
 		loop_say_behind(l, NULL);
+	} else {
+		why = hooks_end_session(l, why);
 	}
 	loop_finish(l, why, out);
+	loop_note_extent(l);
 }
 
 struct loop *loop_open(const struct loop_config *cfg, const struct loop_deps *deps, struct history *history,
@@ -119,6 +123,7 @@ struct loop *loop_open(const struct loop_config *cfg, const struct loop_deps *de
 		return NULL;
 	}
 	init(l, cfg, deps, history);
+	loop_note_extent(l);
 	if (!l->nomem)
 		return l;
 	loop_close(l);
@@ -130,6 +135,8 @@ void loop_close(struct loop *l)
 {
 	if (!l)
 		return;
+	if (l->messages)
+		hooks_end_session(l, TERM_NONE);
 	release(l);
 	free(l);
 }

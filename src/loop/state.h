@@ -28,6 +28,9 @@ struct loop_state {
 	bool same_turn;                /* the next request belongs to the turn that it continues */
 	struct compact_tracking compact;
 	bool attempted_reactive_compact; /* next_turn alone resets it */
+	int nudges;                      /* of the token target */
+	int little;                      /* of them in a row that brought little */
+	int64_t nudged_at;               /* output tokens at the last one */
 	int stop_blocks;                 /* objections of stop hooks; that there were some is their stop_hook_active */
 	int turn_count;                  /* accepted answers */
 	enum continue_reason transition; /* the Continue that led here, CONT_NONE at first */
@@ -112,6 +115,7 @@ struct background {
 struct verdict {
 	enum continue_reason cont; /* CONT_NONE: term holds */
 	enum terminal_reason term;
+	const char *source; /* of an objection: "hook", "verify"; else NULL */
 	struct loop_state next;
 };
 
@@ -142,7 +146,11 @@ struct loop {
 	bool no_compact_model; /* the one for summaries failed for good */
 	char *compact_error;   /* why the last compaction failed, NULL = it did not */
 	struct background background;
-	int messages;  /* of the user that were, or are, worked on */
+	int messages;                    /* of the user that were, or are, worked on */
+	bool session_ended;              /* its hooks have been told */
+	size_t old_messages, old_blocks; /* in history, and in its last message, before the user's message came */
+	int64_t output_before;           /* tokens of accepted answers to the messages before */
+	struct verification verification;
 	int64_t began; /* monotonic ms: the message's durations count from here */
 	/* how it ends */
 	int signo;
@@ -210,8 +218,9 @@ static inline int loop_turn(const struct loop *l) /* that the next request is fo
 }
 
 /* ---- compact.c ---- */
-enum compact_outcome { COMPACT_DONE, COMPACT_FAILED, COMPACT_STOPPED };
+enum compact_outcome { COMPACT_DONE, COMPACT_FAILED, COMPACT_BLOCKED, COMPACT_STOPPED };
 /* Has a summary put in the place of the older rounds. FAILED: l->compact_error says why, the conversation is as it was.
+ * BLOCKED: likewise, a hook forbade it and it was not tried.
  * STOPPED: the run ends, *stopped says why, or another model is asked (TERM_NONE). The answer in l->reply is kept. */
 enum compact_outcome loop_compact(struct loop *l, bool reactive, enum terminal_reason *stopped);
 /* Is there something to drop, and did the user not forbid it? */
@@ -313,11 +322,50 @@ bool loop_repair_request(struct loop *l, struct call *c, const struct model_end 
 /* ---- decide.c: phase 5 ---- */
 struct verdict loop_decide(struct loop *l);
 
+/* ---- target.c ---- */
+/* Everybody agreed to the end: is so little written that the model should go on? */
+struct verdict loop_judge_target(struct loop *l);
+
+/* ---- tell.c: what is told beside the task ---- */
+/* What hooks of that event say to the model, as loop_say_behind says it; NULL = nothing. */
+void loop_tell_context(struct loop *l, enum hook_event from, const char *text);
+/* Behind results or an objection, the model's next turn before us: what waits, attachments, what the user has sent
+ * meanwhile, and that a budget is nearly spent. Not TERM_NONE: the run ends. */
+enum terminal_reason loop_tell_rest(struct loop *l);
+
 /* ---- hooks.c ---- */
-/* The model is done, its answer stands in history and is counted: has a stop hook anything against the end? */
+/* CUT_SHORT: by a signal, the user, the deadline, or the end of the world. ANSWERED: *ev holds what they say, until the
+ * next wait. */
+enum asked { ASKED_NOBODY, ASKED_ANSWERED, ASKED_CUT_SHORT };
+enum asked loop_ask(struct loop *l, const struct hook_call *call, struct loop_event *ev);
+enum terminal_reason loop_cut_short(const struct loop *l); /* why, then */
+/* One said that the run ends: notes why. Returns TERM_HOOK_STOPPED. */
+enum terminal_reason hooks_ended_by(struct loop *l, enum hook_event who, const char *why);
+/* The model is done, its answer stands in history and is counted: has a stop hook or the verification anything against
+ * the end? */
 struct verdict hooks_judge_stop(struct loop *l);
 /* The run ends with `why`. If that is an API error its hooks are told. Returns what the run ends with then. */
 enum terminal_reason hooks_tell_failure(struct loop *l, enum terminal_reason why);
+
+/* ---- hooks_session.c ---- */
+/* With the first message the session starts; init is told; the prompt is judged, and what hooks bring is put beside it.
+ * Not TERM_NONE: the run ends before it has begun. */
+enum terminal_reason hooks_open_message(struct loop *l);
+/* The blocks of m from there on are the user's words. TERM_NONE: they may be sent, unless they are *refused; *ev holds
+ * the answer, or is empty if there was nobody to ask. */
+enum terminal_reason hooks_judge_prompt(struct loop *l, const struct message *m, size_t from, struct loop_event *ev,
+                                        bool *refused);
+/* No message follows: the hooks are told, once. Returns what the run ends with then. */
+enum terminal_reason hooks_end_session(struct loop *l, enum terminal_reason why);
+void loop_note_extent(struct loop *l); /* what is in history now is older than the next message */
+
+/* ---- hooks_work.c ---- */
+/* DONE: it may begin. BLOCKED: *why is the caller's. STOPPED: *stopped says why the run ends. */
+enum compact_outcome hooks_before_compaction(struct loop *l, char **why, enum terminal_reason *stopped);
+/* False: the run ends, *stopped says why. */
+bool hooks_after_compaction(struct loop *l, const char *summary, enum terminal_reason *stopped);
+/* All calls of an answer have their results in history. Not TERM_NONE: the run ends. */
+enum terminal_reason hooks_judge_batch(struct loop *l);
 
 /* ---- account.c ---- */
 /* A request goes out to the model: counted, and its row is there. */
@@ -341,6 +389,14 @@ void loop_say(struct loop *l, const char *text);
  * until it may be said. NULL: what was kept alone. */
 void loop_say_behind(struct loop *l, const char *text);
 
+/* The world is broken; what broke first is told. */
+static inline void loop_break(struct loop *l, const struct error *e)
+{
+	if (!l->broken)
+		l->broken_error = *e;
+	l->broken = true;
+}
+
 /* The model that is asked now. */
 static inline const char *loop_model(const struct loop *l)
 {
@@ -354,13 +410,13 @@ static inline const struct catalog_row *loop_row(const struct loop *l)
 
 static inline struct verdict verdict_term(enum terminal_reason r)
 {
-	struct verdict v = { CONT_NONE, r, { 0 } };
+	struct verdict v = { CONT_NONE, r, NULL, { 0 } };
 	return v;
 }
 
 static inline struct verdict verdict_go(enum continue_reason r, const struct loop_state *next)
 {
-	struct verdict v = { r, TERM_NONE, *next };
+	struct verdict v = { r, TERM_NONE, NULL, *next };
 	return v;
 }
 

@@ -5,7 +5,6 @@
 #include "loop/state.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,45 +49,6 @@ static void run_calls(struct loop *l, struct message *m, struct buf *said, size_
 	*said = r.said;
 }
 
-static int64_t used_cost(const struct loop *l)
-{
-	return l->account.cost_nano_usd;
-}
-
-static int64_t used_requests(const struct loop *l)
-{
-	return l->account.requests;
-}
-
-static int64_t used_calls(const struct loop *l)
-{
-	return l->account.tool_calls;
-}
-
-static const struct {
-	int64_t (*used)(const struct loop *l);
-	size_t offset;
-} budgets[] = {
-	{ account_tokens, offsetof(struct loop_config, token_budget) },
-	{ used_cost, offsetof(struct loop_config, max_cost_nano_usd) },
-	{ used_requests, offsetof(struct loop_config, max_requests) },
-	{ used_calls, offsetof(struct loop_config, max_tool_calls) },
-};
-
-/* At 90 % of a hard budget the model is told, once, to come to an end. */
-static void warn_of_budget(struct loop *l)
-{
-	for (size_t i = 0; i < sizeof budgets / sizeof *budgets && !l->account.warned; i++) {
-		int64_t max = *(const int64_t *)((const char *)l->cfg + budgets[i].offset);
-		int64_t used = budgets[i].used(l);
-		if (max <= 0 || used < max - max / 10)
-			continue;
-		l->account.warned = true;
-		loop_say(l, "The budget of this run is nearly spent. Finish now: do only what is still needed and give "
-		            "your final answer.");
-	}
-}
-
 /* The answer enters history, its calls run to their end, and their results follow it. */
 static struct verdict take_answer(struct loop *l, enum continue_reason how)
 {
@@ -124,6 +84,9 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 		loop_add_error(l, "a hook ended the run: %s", l->hook_end);
 		return verdict_term(TERM_HOOK_STOPPED);
 	}
+	enum terminal_reason stopped = hooks_judge_batch(l);
+	if (stopped)
+		return verdict_term(stopped);
 	if (l->cfg->denied_ends && l->ndenied > denied) {
 		loop_add_error(l, "a call of %s was denied, and permissions.on_denied is fail",
 		               l->denied[denied]->name);
@@ -138,8 +101,8 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 		loop_add_error(l, "%d answers in a row held nothing but unusable tool calls", MAX_MALFORMED);
 		return verdict_term(TERM_MALFORMED_TOOL_USE);
 	}
-	if (!message_awaits_server(l->state.messages->v[l->state.messages->n - 2]))
-		warn_of_budget(l); /* else nothing but results may stand there: in the next turn */
+	if ((stopped = loop_tell_rest(l)))
+		return verdict_term(stopped);
 	if (how == CONT_NEXT_TURN) {
 		next.max_output_recovery_count = 0;
 		next.nudged = false;

@@ -235,6 +235,8 @@ static void write_transition(struct line *l)
 		jo_kint(o, "tokens", v->tokens);
 	else
 		jo_knull(o, "tokens");
+	if (v->source)
+		jo_kstr(o, "source", v->source);
 }
 
 static void write_tombstone(struct line *l)

@@ -64,6 +64,13 @@ struct limit_line {
 	bool is_usd; /* then in nano-USD */
 };
 
+/* What the job's verification said to a message. */
+struct verification {
+	bool declared; /* there is one */
+	int runs, failures;
+	bool passed; /* the last time */
+};
+
 /* How tools are confined; without a mode it is not told. */
 struct event_sandbox {
 	const char *mode;
@@ -108,7 +115,8 @@ struct event_transition {
 	const char *reason;
 	int turn;
 	const char *from;
-	int64_t tokens; /* estimate, -1 = null */
+	int64_t tokens;     /* estimate, -1 = null */
+	const char *source; /* of an objection: "hook" or "verify"; else NULL */
 };
 struct event_tombstone {
 	const char (*uuids)[UUID_LEN + 1];
@@ -179,7 +187,8 @@ struct event_result {
 	const struct limit_line *limits;
 	size_t nlimits;
 	const char *const *side_effects;
-	size_t nside_effects;               /* "Bash toolu_1", ... */
+	size_t nside_effects; /* "Bash toolu_1", ... */
+	struct verification verification;
 	const char *run_dir;                /* NULL if none was kept */
 	int64_t retry_after_ms;             /* -1 = none */
 	int api_error_status;               /* 0 = null */

@@ -112,6 +112,18 @@ static void write_limits(struct json_out *o, const struct event_result *v)
 	jo_end(o);
 }
 
+static void write_verification(struct json_out *o, const struct verification *v)
+{
+	if (!v->declared)
+		return;
+	jo_key(o, "verification");
+	jo_object(o);
+	jo_kint(o, "runs", v->runs);
+	jo_kint(o, "failures", v->failures);
+	jo_kbool(o, "passed", v->passed);
+	jo_end(o);
+}
+
 static void write_denials(struct line *l, const struct event_result *v)
 {
 	struct json_out *o = &l->out;
@@ -169,6 +181,7 @@ void line_write_result(struct line *l)
 	line_usage(o, &v->usage);
 	write_models(o, v);
 	write_limits(o, v);
+	write_verification(o, &v->verification);
 	write_denials(l, v);
 	key_strings(l, "side_effects", v->side_effects, v->nside_effects);
 	if (v->run_dir)

@@ -89,6 +89,7 @@ const struct schema_field schema_transition[] = {
 	{ "turn", COUNT, false },
 	{ "from", "{\"anyOf\":[{\"$ref\":\"#/$defs/continue_reason\"},{\"type\":\"null\"}]}", false },
 	{ "tokens", COUNT_NULL, false },
+	{ "source", "{\"enum\":[\"hook\",\"verify\"]}", true },
 	END,
 };
 
@@ -189,6 +190,7 @@ const struct schema_field schema_result[] = {
 	{ "usage", REF("usage"), false },
 	{ "modelUsage", "{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/$defs/model_usage\"}}", false },
 	{ "limits", "{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/$defs/limit\"}}", false },
+	{ "verification", REF("verification"), true },
 	{ "permission_denials", "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/denial\"}}", false },
 	{ "side_effects", STRINGS, false },
 	{ "run_dir", STR, true },
@@ -238,6 +240,12 @@ static const struct schema_field limit[] = {
 	{ "limit", "{\"type\":\"number\",\"minimum\":0}", false },
 	{ "used", "{\"type\":\"number\",\"minimum\":0}", false },
 	{ "left", "{\"type\":\"number\"}", false },
+	END,
+};
+static const struct schema_field verification[] = {
+	{ "runs", COUNT, false },
+	{ "failures", COUNT, false },
+	{ "passed", BOOL, false },
 	END,
 };
 static const struct schema_field sandbox[] = {
@@ -295,6 +303,7 @@ static const struct {
 	{ "usage", usage },
 	{ "model_usage", model_usage },
 	{ "limit", limit },
+	{ "verification", verification },
 	{ "denial", denial },
 	{ "compact_metadata", compact_metadata },
 	{ "sandbox", sandbox },

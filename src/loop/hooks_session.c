@@ -1,0 +1,238 @@
+/* Hooks about the conversation as such: its start, each message of the user before a model hears of it, its end. */
+#include "loop/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define END_GRACE_MS   1500  /* of SessionEnd hooks when the run is cut short */
+#define END_LONGEST_MS 61000 /* and when it is not: they have a minute at most, and are ended by then */
+
+/* ---- the last message: the user's prompt, and what is put beside it ---- */
+
+void loop_note_extent(struct loop *l)
+{
+	const struct history *h = l->state.messages;
+
+	l->old_messages = h->n;
+	l->old_blocks = h->n ? h->v[h->n - 1]->n : 0;
+}
+
+/* Where the prompt begins in the last message: it may stand behind results that no model has answered to. */
+static size_t prompt_begins(const struct loop *l)
+{
+	const struct history *h = l->state.messages;
+
+	return h->n == l->old_messages && l->old_blocks < h->v[h->n - 1]->n ? l->old_blocks : 0;
+}
+
+static int add_from(struct message *m, const struct message *from, size_t begin, size_t end)
+{
+	for (size_t i = begin; i < end; i++)
+		if (message_add(m, block_ref(from->blocks[i])))
+			return -1;
+	return 0;
+}
+
+/* The last message without what stands behind its first `from` blocks; with `first` it stands there again, behind that
+ * block. */
+static void change_prompt(struct loop *l, size_t from, struct block *first)
+{
+	struct history *h = l->state.messages, draft = HISTORY_INIT;
+	const struct message *last = h->v[h->n - 1];
+	struct message *m = message_new(ROLE_USER);
+	bool failed = !m || add_from(m, last, 0, from);
+
+	if (first)
+		failed = failed || message_add(m, block_ref(first)) || add_from(m, last, from, last->n);
+	failed = failed || history_copy(&draft, h, 0, h->n - 1);
+	if (!failed && m->n)
+		failed = history_add(&draft, message_ref(m));
+	message_unref(m);
+	if (failed)
+		l->nomem = true;
+	else
+		history_exchange(h, &draft);
+	history_release(&draft);
+}
+
+static char *prompt_text(const struct message *m, size_t from)
+{
+	struct buf b = BUF_INIT(BUF_HUGE);
+
+	for (size_t i = from; i < m->n; i++) {
+		if (m->blocks[i]->kind != BLOCK_TEXT)
+			continue;
+		if (b.len)
+			buf_addc(&b, '\n');
+		buf_add(&b, m->blocks[i]->text, m->blocks[i]->text_len);
+	}
+	char *text = buf_take(&b, NULL);
+	buf_release(&b);
+	return text;
+}
+
+enum terminal_reason hooks_judge_prompt(struct loop *l, const struct message *m, size_t from, struct loop_event *ev,
+                                        bool *refused)
+{
+	struct hook_call call = { .kind = HOOK_USER_PROMPT_SUBMIT };
+
+	*ev = (struct loop_event){ .kind = LOOP_EV_NONE };
+	if (!l->deps->hook_any(l->deps->ctx, call.kind))
+		return TERM_NONE;
+	char *text = prompt_text(m, from);
+	if (!text) {
+		l->nomem = true;
+		return TERM_INTERNAL_ERROR;
+	}
+	call.prompt = text;
+	enum asked asked = loop_ask(l, &call, ev);
+	free(text);
+	if (asked == ASKED_CUT_SHORT)
+		return loop_cut_short(l);
+	if (asked == ASKED_NOBODY)
+		return TERM_NONE;
+	*refused = ev->hook.verdict == HOOK_SAYS_BLOCK;
+	return ev->hook.verdict == HOOK_SAYS_END ? hooks_ended_by(l, call.kind, ev->hook.text) : TERM_NONE;
+}
+
+/* ---- the start ---- */
+
+static char *keep(struct loop *l, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	if (text && !copy)
+		l->nomem = true;
+	return copy;
+}
+
+/* What SessionStart hooks bring: it is told when the prompt has been judged. */
+struct start {
+	char *context, *first;
+};
+
+static enum terminal_reason ask_start(struct loop *l, struct start *start)
+{
+	const struct hook_call call = { .kind = HOOK_SESSION_START,
+		                        .source = l->cfg->source ? l->cfg->source : "startup",
+		                        .model = loop_model(l) };
+	struct loop_event ev;
+
+	switch (loop_ask(l, &call, &ev)) {
+	case ASKED_NOBODY:
+		return TERM_NONE;
+	case ASKED_CUT_SHORT:
+		return loop_cut_short(l);
+	case ASKED_ANSWERED:
+		break;
+	}
+	start->context = keep(l, ev.hook.context);
+	start->first = keep(l, ev.hook.first_message);
+	return ev.hook.verdict == HOOK_SAYS_END ? hooks_ended_by(l, call.kind, ev.hook.text) : TERM_NONE;
+}
+
+static void put_first(struct loop *l, size_t from, const char *text)
+{
+	struct event ev = { .kind = EVENT_USER };
+	struct block *b = block_new_text(text, strlen(text));
+
+	if (!b || block_is_blank(b)) {
+		l->nomem |= !b;
+		block_unref(b);
+		return;
+	}
+	ev.u.user = (struct event_user){ .block = b, .synthetic = true };
+	loop_emit(l, &ev);
+	change_prompt(l, from, b);
+	block_unref(b);
+}
+
+static enum terminal_reason ask_prompt(struct loop *l, const struct start *start)
+{
+	const struct history *h = l->state.messages;
+	size_t from = prompt_begins(l);
+	bool refused = false;
+	struct loop_event ev;
+	enum terminal_reason stopped = hooks_judge_prompt(l, h->v[h->n - 1], from, &ev, &refused);
+
+	if (refused) {
+		loop_add_error(l, "a UserPromptSubmit hook refused the prompt: %s",
+		               ev.hook.text ? ev.hook.text : "no reason was given");
+		stopped = TERM_HOOK_STOPPED;
+	}
+	if (stopped == TERM_HOOK_STOPPED)
+		change_prompt(l, from, NULL);
+	else if (!stopped && start->first)
+		put_first(l, from, start->first);
+	if (!stopped) {
+		loop_tell_context(l, HOOK_SESSION_START, start->context);
+		loop_say_behind(l, NULL);
+		loop_tell_context(l, HOOK_USER_PROMPT_SUBMIT, ev.hook.context);
+	}
+	return stopped;
+}
+
+enum terminal_reason hooks_open_message(struct loop *l)
+{
+	struct event init = { .kind = EVENT_INIT };
+	struct start start = { NULL, NULL };
+	enum terminal_reason stopped = TERM_NONE;
+
+	if (l->messages == 1 && !l->nomem)
+		stopped = ask_start(l, &start);
+	init.u.init = l->cfg->init;
+	loop_emit(l, &init);
+	if (!stopped && !l->nomem)
+		stopped = ask_prompt(l, &start);
+	free(start.context);
+	free(start.first);
+	return l->nomem || l->broken ? TERM_INTERNAL_ERROR : stopped;
+}
+
+/* ---- the end ---- */
+
+/* Signals that come here are noted; a second one ends the wait, as does what breaks. True: they have answered. */
+static bool wait_for_end(struct loop *l)
+{
+	const struct loop_deps *d = l->deps;
+	bool aborted = l->signals || l->timed_out || l->broken;
+	int64_t now = d->now(d->ctx), until = now + (aborted ? END_GRACE_MS : END_LONGEST_MS);
+	struct loop_event ev;
+
+	if (!aborted && l->cfg->deadline < until - END_GRACE_MS)
+		until = (l->cfg->deadline > now ? l->cfg->deadline : now) + END_GRACE_MS;
+	while (l->signals < 2 && d->now(d->ctx) < until && loop_next_event(l, until, &ev)) {
+		if (ev.kind == LOOP_EV_HOOK && ev.hook.kind == HOOK_SESSION_END)
+			return true;
+		if (ev.kind == LOOP_EV_BROKEN)
+			return loop_break(l, &ev.error), false;
+		if (ev.kind != LOOP_EV_SIGNAL)
+			continue;
+		if (!l->signals++)
+			l->signo = ev.signo;
+		if (until > d->now(d->ctx) + END_GRACE_MS)
+			until = d->now(d->ctx) + END_GRACE_MS;
+	}
+	return false;
+}
+
+enum terminal_reason hooks_end_session(struct loop *l, enum terminal_reason why)
+{
+	const struct hook_call call = { .kind = HOOK_SESSION_END, .reason = "other" };
+	const struct loop_deps *d = l->deps;
+	struct error e = ERROR_INIT;
+	int before = l->signals;
+
+	if (l->session_ended || !d->hook_any(d->ctx, call.kind))
+		return why;
+	l->session_ended = true;
+	summary_cancel(l);
+	int asked = d->hook_start(d->ctx, &call, &e);
+	if (asked < 0)
+		loop_break(l, &e);
+	if (asked == 1 && !wait_for_end(l))
+		d->hook_cancel(d->ctx, &call);
+	if (l->nomem || l->broken)
+		return TERM_INTERNAL_ERROR;
+	return l->signals > before && !before ? TERM_ABORTED_TOOLS : why;
+}

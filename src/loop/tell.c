@@ -1,0 +1,149 @@
+/*
+ * What the model is told beside the task and behind its results: what hooks say for it, files of directories that were
+ * touched for the first time, what the user has sent meanwhile, and that a budget is nearly spent. While an answer
+ * waits for a tool of the server's, nothing but results may follow it: then all of this comes at the next chance.
+ */
+#include "loop/state.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool must_wait(const struct loop *l)
+{
+	const struct history *h = l->state.messages;
+
+	return h->n > 1 && h->v[h->n - 1]->role == ROLE_USER && message_awaits_server(h->v[h->n - 2]);
+}
+
+void loop_tell_context(struct loop *l, enum hook_event from, const char *text)
+{
+	struct buf b = BUF_INIT(BUF_HUGE);
+
+	if (!text)
+		return;
+	buf_addf(&b, "<system-reminder>\nThe %s hook says:\n%s\n</system-reminder>", hook_event_name(from), text);
+	if (b.failed)
+		l->nomem = true;
+	else
+		loop_say_behind(l, buf_str(&b));
+	buf_release(&b);
+}
+
+/* ---- budgets ---- */
+
+static int64_t used_turns(const struct loop *l)
+{
+	return l->state.turn_count;
+}
+
+static int64_t used_cost(const struct loop *l)
+{
+	return l->account.cost_nano_usd;
+}
+
+static int64_t used_requests(const struct loop *l)
+{
+	return l->account.requests;
+}
+
+static int64_t used_calls(const struct loop *l)
+{
+	return l->account.tool_calls;
+}
+
+static int64_t used_time(const struct loop *l)
+{
+	return l->deps->now(l->deps->ctx) - l->cfg->started;
+}
+
+static const struct {
+	int64_t (*used)(const struct loop *l);
+	size_t offset;
+	bool answers; /* when it is spent the model may still answer */
+} budgets[] = {
+	{ account_tokens, offsetof(struct loop_config, token_budget), false },
+	{ used_cost, offsetof(struct loop_config, max_cost_nano_usd), false },
+	{ used_requests, offsetof(struct loop_config, max_requests), false },
+	{ used_calls, offsetof(struct loop_config, max_tool_calls), true },
+	{ used_turns, offsetof(struct loop_config, max_turns), false },
+	{ used_time, offsetof(struct loop_config, wall_time_ms), false },
+};
+
+/* At 90 % of a limit the model is told, once, to come to an end; not if nobody is going to read it. */
+static void warn_of_budget(struct loop *l)
+{
+	for (size_t i = 0; i < sizeof budgets / sizeof *budgets && !l->account.warned; i++) {
+		int64_t max = *(const int64_t *)((const char *)l->cfg + budgets[i].offset);
+		int64_t used = budgets[i].used(l);
+		if (max <= 0 || used < max - max / 10 || (used >= max && !budgets[i].answers))
+			continue;
+		l->account.warned = true;
+		loop_say(l, "The budget of this run is nearly spent. Finish now: do only what is still needed and give "
+		            "your final answer.");
+	}
+}
+
+/* ---- files and messages ---- */
+
+static void tell_attachments(struct loop *l)
+{
+	struct error e = ERROR_INIT;
+	int rc = 1;
+
+	while (rc == 1 && !l->nomem && !l->broken) {
+		struct buf b = BUF_INIT(BUF_HUGE);
+		rc = l->deps->attachment(l->deps->ctx, &b, &e);
+		if (rc == 1)
+			loop_say(l, buf_str(&b));
+		buf_release(&b);
+	}
+	if (rc < 0)
+		loop_break(l, &e);
+}
+
+static void add_blocks(struct loop *l, const struct message *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		struct event ev = { .kind = EVENT_USER };
+		ev.u.user = (struct event_user){ .block = m->blocks[i] };
+		loop_emit(l, &ev);
+		if (history_add_user_block(l->state.messages, block_ref(m->blocks[i])))
+			l->nomem = true;
+	}
+}
+
+/* What the user has sent meanwhile joins the work that goes on, unless a hook refuses it. */
+static enum terminal_reason take_messages(struct loop *l)
+{
+	enum terminal_reason stopped = TERM_NONE;
+	struct message *m;
+
+	while (!stopped && !l->nomem && (m = l->deps->user_message(l->deps->ctx))) {
+		struct loop_event ev;
+		bool refused = false;
+		stopped = hooks_judge_prompt(l, m, 0, &ev, &refused);
+		if (refused)
+			loop_notice(l, "prompt_refused",
+			            "a message that came meanwhile was refused by a UserPromptSubmit hook: %s",
+			            ev.hook.text ? ev.hook.text : "no reason was given");
+		else if (!stopped)
+			add_blocks(l, m);
+		if (!refused && !stopped)
+			loop_tell_context(l, HOOK_USER_PROMPT_SUBMIT, ev.hook.context);
+		message_unref(m);
+	}
+	return stopped;
+}
+
+enum terminal_reason loop_tell_rest(struct loop *l)
+{
+	if (must_wait(l))
+		return TERM_NONE;
+	loop_say_behind(l, NULL);
+	tell_attachments(l);
+	enum terminal_reason stopped = take_messages(l);
+	if (!stopped)
+		warn_of_budget(l);
+	return stopped;
+}
