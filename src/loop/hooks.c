@@ -14,6 +14,8 @@ enum asked loop_ask(struct loop *l, const struct hook_call *call, struct loop_ev
 
 	if (loop_abort_due(l) || l->nomem)
 		return ASKED_CUT_SHORT;
+	if (!d->hook_any(d->ctx, call->kind))
+		return ASKED_NOBODY;
 	switch (d->hook_start(d->ctx, call, &e)) {
 	case 0:
 		return ASKED_NOBODY;
@@ -100,8 +102,6 @@ static struct verdict verify(struct loop *l)
 	const struct hook_call call = { .kind = HOOK_VERIFY, .attempt = v->runs };
 	struct loop_event ev;
 
-	if (!v->declared)
-		return verdict_term(TERM_COMPLETED);
 	switch (loop_ask(l, &call, &ev)) {
 	case ASKED_NOBODY:
 		return verdict_term(TERM_COMPLETED);
