@@ -102,7 +102,6 @@ void loop_message(struct loop *l, struct loop_outcome *out)
 	enum terminal_reason why = hooks_open_message(l);
 	if (!why)
 		why = loop_work(l);
-	l->goes_on = !l->signals && !l->timed_out && !l->broken && !l->nomem && l->deps->more_to_come(l->deps->ctx);
 	if (!l->signals && !l->timed_out && !l->broken && !l->nomem && l->deps->more_to_come(l->deps->ctx)) {
 		loop_drop_server_calls(l); /* the next message's words follow */
 		loop_say_behind(l, NULL);

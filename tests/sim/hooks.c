@@ -225,8 +225,13 @@ static void tell_call(struct sim *s, const struct hook_call *call, const char *s
 
 bool sim_has_hook(struct sim *s, enum hook_event kind)
 {
-	if (s->hooks)
-		return strcmp(next_scripted(s, kind), "none") != 0;
+	size_t was = s->next_hook[kind == HOOK_STOP_FAILURE ? HOOK_STOP : kind];
+
+	if (s->hooks) {
+		bool any = strcmp(next_scripted(s, kind), "none") != 0;
+		s->next_hook[kind == HOOK_STOP_FAILURE ? HOOK_STOP : kind] = was; /* a look takes no line */
+		return any;
+	}
 	return s->moods.hooks[kind] != NULL;
 }
 
