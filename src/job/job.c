@@ -155,10 +155,10 @@ static void check_input(struct setter *s)
 		setter_fail(s, &o, NULL, NULL, "output.replay_user_messages is about messages of stream-json input");
 	if (!job->stream_input)
 		return;
-	if (job->prompt)
-		setter_fail(s, &o, NULL, NULL, "with stream-json the task comes on stdin: there must be no prompt");
 	if (job->stdin_mode == STDIN_NONE)
-		setter_fail(s, &o, NULL, NULL, "with stream-json the task comes on stdin: it must be read");
+		setter_fail(s, &o, NULL, NULL, "with stream-json messages come on stdin: it must be read");
+	if (job->stdin_mode == STDIN_CONTEXT)
+		setter_fail(s, &o, NULL, NULL, "with stream-json messages come on stdin: it cannot be context");
 	if (job->output_format && strcmp(job->output_format, "stream-json") != 0)
 		setter_fail(s, &o, NULL, NULL, "stream-json needs the output format stream-json");
 }

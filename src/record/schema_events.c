@@ -53,9 +53,12 @@ const struct schema_field schema_assistant[] = {
 };
 
 const struct schema_field schema_user[] = {
-	{ "message", REF("user_message"), false }, { "parent_tool_use_id", NULL_ONLY, false },
-	{ "tool_use_result", OBJECT, true },       { "isSynthetic", TRUE_ONLY, true },
-	{ "isReplay", TRUE_ONLY, true },           { "quern_output_file", STR, true },
+	{ "message", REF("user_message"), false },
+	{ "parent_tool_use_id", NULL_ONLY, false },
+	{ "tool_use_result", OBJECT, true },
+	{ "isSynthetic", TRUE_ONLY, true },
+	{ "isReplay", TRUE_ONLY, true },
+	{ "quern_output_file", STR, true },
 	END,
 };
 

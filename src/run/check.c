@@ -111,8 +111,8 @@ static void tell_marks(const struct world *w, struct buf *out)
 int run_check(struct job *job, struct buf *notes, struct error *e)
 {
 	struct world w = { .job = job, .arena = ARENA_INIT };
-	int rc = world_check_session(job, e) || world_workspace(&w, e) || world_open_sandbox(&w, e) ||
-	         world_check_bypass(&w, e) || world_models(&w, e) || world_permissions(&w, e) || check_tape(&w, e);
+	int rc = world_workspace(&w, e) || world_open_sandbox(&w, e) || world_check_bypass(&w, e) ||
+	         world_models(&w, e) || world_permissions(&w, e) || check_tape(&w, e);
 
 	if (rc == 0) {
 		tell_marks(&w, notes);

@@ -8,27 +8,6 @@
 #include "base/log.h"
 #include "run/world.h"
 
-int world_check_session(const struct job *job, struct error *e)
-{
-	bool json_lines = !job->output_format || !strcmp(job->output_format, "stream-json");
-
-	if (job->replay_messages && !job->stream_input)
-		return error_set(e, ERR_INPUT,
-		                 "--replay-user-messages shows what --input-format stream-json reads: give both");
-	if (!job->stream_input)
-		return 0;
-	if (!json_lines)
-		return error_set(e, ERR_INPUT,
-		                 "--input-format stream-json needs --output-format stream-json: there is a result for "
-		                 "each message");
-	if (job->stdin_mode == STDIN_NONE)
-		return error_set(e, ERR_INPUT, "--input-format stream-json reads stdin, and it is to be left alone");
-	if (job->stdin_mode == STDIN_CONTEXT)
-		return error_set(e, ERR_INPUT,
-		                 "--input-format stream-json reads messages from stdin, and it is to be context");
-	return 0;
-}
-
 static void emit_notice(struct session *s, const char *code, const char *text)
 {
 	struct event ev = { .kind = EVENT_NOTICE };
@@ -224,13 +203,9 @@ static int open_loop(struct talk *t, struct error *e)
 	return t->s.loop ? 0 : -1;
 }
 
-/* The message enters the conversation; a call of the server's that the last answer waited for has no result any more.
- */
 static int add(struct world *w, struct message *m, struct error *e)
 {
-	if (history_drop_server_calls(&w->history) < 0 || history_add(&w->history, m))
-		return error_nomem(e);
-	return 0;
+	return history_add(&w->history, m) ? error_nomem(e) : 0;
 }
 
 /* What the job itself asks comes first. 1: it does. */

@@ -313,7 +313,7 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 		return error_nomem(e);
 	log_set_mask(world_mask, w);
 	*step = SETUP_OPTIONS;
-	if (world_check_session(w->job, e) || world_models(w, e))
+	if (world_models(w, e))
 		return -1;
 	*step = SETUP_WORKSPACE;
 	if (world_workspace(w, e))

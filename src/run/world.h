@@ -150,8 +150,6 @@ int world_judge_sandbox(const struct world *w, struct error *e); /* is it enough
 const char *world_system_prompt(struct world *w);
 
 /* ---- session.c: --input-format stream-json ---- */
-/* Can the job be a session? Needs nothing but the job. */
-int world_check_session(const struct job *job, struct error *e);
 /* Works on user messages until there are no more. *code: of the process, *died_by: the signal that ended it or 0.
  * -1 with *e: no message was worked on, and there is no result. */
 int world_converse(struct world *w, int *code, int *died_by, struct error *e);

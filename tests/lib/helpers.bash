@@ -139,11 +139,11 @@ exits() {
 	[ "$1" = 0 ] || [ -s "$T/err" ] || { echo "nothing on stderr"; show; return 1; }
 }
 
-# Every line obeys the schema; exactly one result, the last line.
+# Every line obeys the schema; exactly one result, the last line (SESSION=+: for each message that was worked on).
 valid_stream() {
 	local problems
 	kill -0 "$VALIDATOR" || return 1
-	printf '%s\n' "$T/out" >"$SCHEMA.ask"
+	printf '%s\n' "${SESSION:-}$T/out" >"$SCHEMA.ask"
 	problems=$(cat "$SCHEMA.answer")
 	[ -z "$problems" ] || { printf '%s\n' "$problems"; return 1; }
 }

@@ -166,7 +166,7 @@ class Checker:
     def finish(self):
         if self.line == 0:
             self.problem("no events")
-        early = self.result is not None and "startup_failure_reason" in self.result
+        early = self.result is not None and not self.inits
         if self.result_lines != (max(self.inits, early) if self.session else 1):
             self.problems.append(f"{self.result_lines} result lines for {self.inits} init lines")
         return self.problems
