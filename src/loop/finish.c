@@ -81,12 +81,11 @@ void loop_drop_server_calls(struct loop *l)
 		            "wait for it");
 }
 
-void loop_say(struct loop *l, const char *text)
+static void say(struct loop *l, const char *text)
 {
 	struct event ev = { .kind = EVENT_USER };
 	struct block *b = block_new_text(text, strlen(text));
 
-	loop_drop_server_calls(l);
 	if (!b || l->nomem) {
 		block_unref(b);
 		l->nomem = true;
@@ -98,6 +97,20 @@ void loop_say(struct loop *l, const char *text)
 		l->nomem = true;
 }
 
+static void say_what_waited(struct loop *l)
+{
+	if (l->unsaid.len)
+		say(l, buf_str(&l->unsaid));
+	buf_clear(&l->unsaid);
+}
+
+void loop_say(struct loop *l, const char *text)
+{
+	loop_drop_server_calls(l);
+	say_what_waited(l);
+	say(l, text);
+}
+
 void loop_say_behind(struct loop *l, const char *text)
 {
 	const struct history *h = l->state.messages;
@@ -106,10 +119,8 @@ void loop_say_behind(struct loop *l, const char *text)
 		buf_addf(&l->unsaid, "%s%s", l->unsaid.len ? "\n" : "", text);
 	if (l->unsaid.failed)
 		l->nomem = true;
-	if (!l->unsaid.len || l->nomem || (h->n > 1 && message_awaits_server(h->v[h->n - 2])))
-		return;
-	loop_say(l, buf_str(&l->unsaid));
-	buf_clear(&l->unsaid);
+	if (!l->nomem && !(h->n > 1 && message_awaits_server(h->v[h->n - 2])))
+		say_what_waited(l);
 }
 
 /* Not an earlier failure, which was recovered from. */

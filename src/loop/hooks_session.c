@@ -106,12 +106,7 @@ static char *keep(struct loop *l, const char *text)
 	return copy;
 }
 
-/* What SessionStart hooks bring: it is told when the prompt has been judged. */
-struct start {
-	char *context, *first;
-};
-
-static enum terminal_reason ask_start(struct loop *l, struct start *start)
+static enum terminal_reason ask_start(struct loop *l)
 {
 	const struct hook_call call = { .kind = HOOK_SESSION_START,
 		                        .source = l->cfg->source ? l->cfg->source : "startup",
@@ -126,8 +121,7 @@ static enum terminal_reason ask_start(struct loop *l, struct start *start)
 	case ASKED_ANSWERED:
 		break;
 	}
-	start->context = keep(l, ev.hook.context);
-	start->first = keep(l, ev.hook.first_message);
+	l->start = (struct session_start){ keep(l, ev.hook.context), keep(l, ev.hook.first_message) };
 	return ev.hook.verdict == HOOK_SAYS_END ? hooks_ended_by(l, call.kind, ev.hook.text) : TERM_NONE;
 }
 
@@ -147,7 +141,14 @@ static void put_first(struct loop *l, size_t from, const char *text)
 	block_unref(b);
 }
 
-static enum terminal_reason ask_prompt(struct loop *l, const struct start *start)
+void session_start_clear(struct session_start *start)
+{
+	free(start->context);
+	free(start->first);
+	*start = (struct session_start){ NULL, NULL };
+}
+
+static enum terminal_reason ask_prompt(struct loop *l)
 {
 	const struct history *h = l->state.messages;
 	size_t from = prompt_begins(l);
@@ -162,10 +163,11 @@ static enum terminal_reason ask_prompt(struct loop *l, const struct start *start
 	}
 	if (stopped == TERM_HOOK_STOPPED)
 		change_prompt(l, from, NULL);
-	else if (!stopped && start->first)
-		put_first(l, from, start->first);
+	else if (!stopped && l->start.first)
+		put_first(l, from, l->start.first);
 	if (!stopped) {
-		loop_tell_context(l, HOOK_SESSION_START, start->context);
+		loop_tell_context(l, HOOK_SESSION_START, l->start.context);
+		session_start_clear(&l->start);
 		loop_say_behind(l, NULL);
 		loop_tell_context(l, HOOK_USER_PROMPT_SUBMIT, ev.hook.context);
 	}
@@ -175,17 +177,14 @@ static enum terminal_reason ask_prompt(struct loop *l, const struct start *start
 enum terminal_reason hooks_open_message(struct loop *l)
 {
 	struct event init = { .kind = EVENT_INIT };
-	struct start start = { NULL, NULL };
 	enum terminal_reason stopped = TERM_NONE;
 
 	if (l->messages == 1 && !l->nomem)
-		stopped = ask_start(l, &start);
+		stopped = ask_start(l);
 	init.u.init = l->cfg->init;
 	loop_emit(l, &init);
 	if (!stopped && !l->nomem)
-		stopped = ask_prompt(l, &start);
-	free(start.context);
-	free(start.first);
+		stopped = ask_prompt(l);
 	return l->nomem || l->broken ? TERM_INTERNAL_ERROR : stopped;
 }
 

@@ -69,6 +69,7 @@ static void release(struct loop *l)
 	forget_message(l);
 	reply_release(&l->reply);
 	buf_release(&l->unsaid);
+	session_start_clear(&l->start);
 	executor_release(&l->executor);
 	free_blocks(l->strays, l->nstrays);
 	free(l->account.models);

@@ -119,6 +119,11 @@ struct verdict {
 	struct loop_state next;
 };
 
+/* What SessionStart hooks bring: it is told beside the first prompt that nobody refuses. Owned, or NULL. */
+struct session_start {
+	char *context, *first;
+};
+
 struct loop {
 	const struct loop_config *cfg;
 	const struct loop_deps *deps;
@@ -146,7 +151,8 @@ struct loop {
 	bool no_compact_model; /* the one for summaries failed for good */
 	char *compact_error;   /* why the last compaction failed, NULL = it did not */
 	struct background background;
-	int messages;                    /* of the user that were, or are, worked on */
+	int messages; /* of the user that were, or are, worked on */
+	struct session_start start;
 	bool session_ended;              /* its hooks have been told */
 	size_t old_messages, old_blocks; /* in history, and in its last message, before the user's message came */
 	int64_t output_before;           /* tokens of accepted answers to the messages before */
@@ -357,6 +363,7 @@ enum terminal_reason hooks_judge_prompt(struct loop *l, const struct message *m,
                                         bool *refused);
 /* No message follows: the hooks are told, once. Returns what the run ends with then. */
 enum terminal_reason hooks_end_session(struct loop *l, enum terminal_reason why);
+void session_start_clear(struct session_start *start);
 void loop_note_extent(struct loop *l); /* what is in history now is older than the next message */
 
 /* ---- hooks_work.c ---- */

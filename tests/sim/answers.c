@@ -161,7 +161,7 @@ static void answer_tools(struct writer *w)
 	if (w->s->moods.fills && sim_draw(w->s, 2))
 		put(w, "big %u", draw_size(w->s) / 2);
 	if (sim_one_in(w->s, 40))
-		put(w, "server srv%04u", (unsigned)sim_draw(w->s, 1000));
+		put(w, "server srv%u", ++w->s->server_ids);
 }
 
 static void answer_cut(struct writer *w)
@@ -187,7 +187,7 @@ static void answer_pause(struct writer *w)
 	put_usage(w);
 	put_blocks(w, 3, false);
 	if (sim_draw(w->s, 2))
-		put(w, "server srv%04u", (unsigned)sim_draw(w->s, 1000));
+		put(w, "server srv%u", ++w->s->server_ids);
 	put(w, "stop pause_turn");
 }
 

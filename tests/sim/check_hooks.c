@@ -37,9 +37,11 @@ static void check_prompt_submit(struct sim *s, const struct hook_call *call)
 {
 	const struct witness *w = s->w;
 
-	if (!call->prompt || !sim_begins(call->prompt, w->prompt))
+	const char *prompt = w->arrival ? w->arrival : w->prompt;
+
+	if (!call->prompt || !sim_begins(call->prompt, prompt))
 		sim_problem(s, "the prompt is told as '%.60s'", call->prompt ? call->prompt : "");
-	if (s->requests != w->requests_before || w->said[HOOK_USER_PROMPT_SUBMIT] != HOOKS_NOT_ASKED)
+	if ((!w->arrival && s->requests != w->requests_before) || w->said[HOOK_USER_PROMPT_SUBMIT] != HOOKS_NOT_ASKED)
 		sim_problem(s, "hooks are asked about a prompt that is worked on");
 }
 
@@ -144,10 +146,11 @@ void check_hook(struct sim *s, const struct step *step)
 	const struct hook_call *call = step->hook;
 	const struct witness *w = s->w;
 	bool end = call->kind == HOOK_SESSION_END;
+	bool lost = w->unread || (s->supervisor_lost_at && s->clock >= s->supervisor_lost_at);
 
 	if (s->ended)
 		sim_problem(s, "a hook is asked behind the result");
-	if (s->running_model || s->running_safe || s->running_unsafe || s->running_hook)
+	if ((s->running_model || s->running_safe || s->running_unsafe || s->running_hook) && !(end && lost))
 		sim_problem(s, "a hook is asked while something runs");
 	if (!end && (w->signalled || w->interrupted || sim_signal_due(s) || s->clock >= s->cfg.deadline))
 		sim_problem(s, "a hook is asked after a signal or the deadline");
@@ -225,23 +228,31 @@ static void check_hook_ended(struct sim *s, const struct event_result *r)
 		            w->hook_ended ? "a" : "no");
 }
 
-static void check_session_over(struct sim *s)
+static void check_session_over(struct sim *s, bool last)
 {
 	const struct witness *w = s->w;
-	bool last = !sim_more_to_come(s) || w->signalled;
+	bool stopped = w->signalled || s->clock >= s->cfg.deadline;
+
+	if (last ? sim_more_to_come(s) && !stopped : !sim_more_to_come(s) || w->signalled)
+		sim_problem(s, "this is said to be %s end of the session", last ? "the" : "no");
 
 	if (w->ends != last && sim_has_hook(s, HOOK_SESSION_END))
 		sim_problem(s, "the session has ended %d times, and this is %s end", w->ends, last ? "its" : "not its");
 	if (!w->starts && sim_has_hook(s, HOOK_SESSION_START) && !w->signalled && !w->interrupted &&
 	    s->clock < s->cfg.deadline)
 		sim_problem(s, "no hook is told that the session starts");
-	if (w->said[HOOK_VERIFY] < 0 && sim_has_hook(s, HOOK_VERIFY) && w->verified && w->last == CONT_NONE)
-		sim_problem(s, "the verification has not answered");
 }
 
-static void check_verified(struct sim *s, enum terminal_reason r)
+static void check_verified(struct sim *s, const struct event_result *res)
 {
+	const struct verification *v = &res->verification;
+	enum terminal_reason r = res->reason;
 	const struct witness *w = s->w;
+
+	if (v->runs != w->verify_runs || v->failures != w->verify_failures ||
+	    v->passed != (w->verify_runs > 0 && w->verify_passed))
+		sim_problem(s, "%d runs of the verification are told, %d failed, and %d of %d did", v->runs, v->failures,
+		            w->verify_failures, w->verify_runs);
 
 	if (r == TERM_VERIFY_FAILED && (w->said[HOOK_VERIFY] != BLOCK || w->repairs_asked != s->cfg.max_repairs))
 		sim_problem(s, "it said %d, and %d of %d repairs were tried", w->said[HOOK_VERIFY], w->repairs_asked,
@@ -262,8 +273,8 @@ void check_heard(struct sim *s, const struct step *step)
 	if (r == TERM_INTERNAL_ERROR)
 		return;
 	check_hook_ended(s, &step->event->u.result);
-	check_session_over(s);
-	check_verified(s, r);
+	check_session_over(s, !step->event->u.result.goes_on);
+	check_verified(s, &step->event->u.result);
 	if (r == TERM_COMPLETED && sim_has_hook(s, HOOK_STOP) && w->said[HOOK_STOP] != PASS)
 		sim_problem(s, "completed, and the hooks have said %d", w->said[HOOK_STOP]);
 	for (size_t i = 0; i < LENGTH(ends); i++)

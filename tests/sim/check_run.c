@@ -92,7 +92,7 @@ void check_guards(struct sim *s, const struct step *step)
 		{ CONT_REACTIVE_COMPACT, "reactive compactions of a turn", w->reactives, 1 },
 		{ CONT_EMPTY_NUDGE, "nudges", w->nudges, 1 },
 		{ CONT_STOP_HOOK_BLOCKING, "objections of stop hooks", w->objections,
-		  s->cfg.max_stop_blocks ? s->cfg.max_stop_blocks : INT_MAX },
+		  s->cfg.max_stop_blocks && w->said[HOOK_VERIFY] != (int)HOOK_SAYS_BLOCK ? s->cfg.max_stop_blocks : INT_MAX },
 		{ CONT_PAUSE_TURN, "pauses in a row", w->pauses, 5 },
 		{ CONT_SALVAGED_STREAM, "salvaged answers in a row", w->salvages, 2 },
 		{ CONT_MODEL_FALLBACK, "switches of the model", w->fallbacks, models },
@@ -359,9 +359,9 @@ void check_background(struct sim *s, const struct step *step)
 		sim_problem(s, "it waits for the background call");
 }
 
-/* When nobody reads the run ends at once. */
+/* When nobody reads the run ends at once, but for the hooks that are told of its end. */
 void check_unread(struct sim *s, const struct step *step)
 {
-	if (s->w->unread && step->until > s->clock)
+	if (s->w->unread && step->until > s->clock + (s->running_hook && s->w->ends ? 1500 : 0))
 		sim_problem(s, "it waits, and stdout is gone");
 }

@@ -156,7 +156,7 @@ static void next_line(struct sim *s, const struct hook_call *call, char *out, si
 		n += (size_t)snprintf(out + n, max - n, " %s", sim_mark(s, mark, sizeof mark));
 	if (row && row->context && sim_one_in(s, call->kind == HOOK_STOP ? 12 : 2))
 		n += (size_t)snprintf(out + n, max - n, " | context %s", sim_mark(s, mark, sizeof mark));
-	if (call->kind == HOOK_SESSION_START && sim_one_in(s, 3))
+	if (call->kind == HOOK_SESSION_START && strcmp(call->source, "compact") != 0 && sim_one_in(s, 3))
 		n += (size_t)snprintf(out + n, max - n, " | first %s", sim_mark(s, mark, sizeof mark));
 	if (call->kind == HOOK_USER_PROMPT_SUBMIT && sim_one_in(s, 3))
 		snprintf(out + n, max - n, " | hide");

@@ -69,14 +69,15 @@ struct spot {
 	size_t message, block;
 };
 
-static bool stands_right(const struct spot *at, enum mark_place place)
+static bool stands_right(const struct sim *s, const struct spot *at, enum mark_place place)
 {
 	const struct message *m = at->h->v[at->message];
 
 	if (m->role != ROLE_USER)
 		return false;
 	if (place == MARK_IN_FRONT)
-		return at->message == 0 && at->block == 0;
+		return at->block + 1 < m->n && m->blocks[at->block + 1]->kind == BLOCK_TEXT &&
+		       sim_begins(m->blocks[at->block + 1]->text, s->w->prompt);
 	if (place == MARK_ANYWHERE)
 		return true;
 	for (size_t k = at->block + 1; k < m->n; k++)
@@ -94,9 +95,9 @@ static void see_sent(struct sim *s, struct mark *m, const void *arg)
 	if (m->erased)
 		sim_problem(s, "mark %d stands in a request, and was blocked", n);
 	/* a task that is too long is told again, but for its end, behind a compaction */
-	if (m->block && m->block != b && !(m->place == MARK_PROMPT && s->w->edited))
+	if (m->block && m->block != b && !(at->message == 0 && s->w->edited))
 		sim_problem(s, "mark %d is told twice", n);
-	if (!m->block && !stands_right(at, m->place))
+	if (!m->block && !stands_right(s, at, m->place))
 		sim_problem(s, "mark %d stands in message %zu of %zu at %zu", n, at->message, at->h->n, at->block);
 	if (!m->block && m->place != MARK_PROMPT && m->shown != 1)
 		sim_problem(s, "mark %d is sent and was shown %d times", n, m->shown);

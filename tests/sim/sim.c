@@ -125,7 +125,7 @@ static void run_messages(struct sim *s, const struct loop_deps *deps)
 	do {
 		witness_message(s, text);
 		loop_message(l, &s->out);
-		if (s->broken || s->out.broken || s->out.signo || s->out.reason == TERM_INTERNAL_ERROR)
+		if (s->broken || s->out.broken || !s->goes_on)
 			break;
 		if ((text = sim_next_message(s)))
 			history_add_user_block(&s->history, block_new_text(text, strlen(text)));

@@ -95,11 +95,11 @@ struct sim {
 	struct sim_event *queue;
 	size_t next_line;
 	size_t next_hook[HOOK_EVENTS], next_message, next_arrival, next_attachment;
-	bool ended, running_model, running_background, running_hook;
+	bool goes_on, ended, running_model, running_background, running_hook;
 	int running_safe, running_unsafe;
 	uint64_t rng;
 	size_t next_choice, choices_cap;
-	unsigned ids, nmarks;
+	unsigned ids, server_ids, nmarks;
 	struct { /* how often each sort of answer comes, see answers.c */
 		unsigned main[SIM_MOODS], compact[SIM_MOODS], summary[SIM_MOODS], count[SIM_MOODS], sizes;
 		bool large;                         /* results are */

@@ -80,7 +80,7 @@ static struct message *user_message(void *ctx)
 		return NULL;
 	m = message_new(ROLE_USER);
 	message_add(m, block_new_text(text, strlen(text)));
-	witness_due(s, text, MARK_PROMPT);
+	witness_arrival(s, text);
 	sim_add(s, "arrived %s", text);
 	return m;
 }

@@ -349,11 +349,14 @@ void witness_message(struct sim *s, const char *text)
 	struct witness *w = s->w;
 
 	w->prompt = text;
+	w->arrival = NULL;
 	w->messages++;
 	w->requests_before = s->requests;
 	w->first_run = (int)w->nran;
-	w->interrupted = w->hook_ended = w->prompt_blocked = false;
+	w->interrupted = w->hook_ended = false;
 	w->turns = w->objections = w->repairs_asked = w->verified = w->synthetics = 0;
+	w->verify_runs = w->verify_failures = 0;
+	w->verify_passed = false;
 	w->recoveries = w->reactives = w->nudges = w->pauses = w->salvages = w->unusable = 0;
 	w->attempts = w->costly = w->lowered = w->precompacts = 0;
 	w->refills = w->refilled = 0;
@@ -367,7 +370,31 @@ void witness_message(struct sim *s, const char *text)
 	witness_due(s, text, MARK_PROMPT);
 }
 
+void witness_arrival(struct sim *s, const char *text)
+{
+	if (!sim_has_hook(s, HOOK_USER_PROMPT_SUBMIT)) {
+		witness_due(s, text, MARK_PROMPT);
+		return;
+	}
+	s->w->arrival = text;
+	s->w->said[HOOK_USER_PROMPT_SUBMIT] = HOOKS_NOT_ASKED;
+}
+
 /* ---- hooks ---- */
+
+/* What they say to a message of the user. */
+static void see_prompt_judged(struct sim *s, const struct hook_answer *a)
+{
+	struct witness *w = s->w;
+	const char *text = w->arrival ? w->arrival : w->prompt;
+
+	w->hook_ended |= a->verdict == HOOK_SAYS_END || (a->verdict == HOOK_SAYS_BLOCK && !w->arrival);
+	if (a->verdict != HOOK_SAYS_PASS)
+		witness_erased(s, text);
+	else
+		witness_due(s, text, MARK_PROMPT);
+	w->arrival = NULL;
+}
 
 void witness_hook(struct sim *s, const struct hook_call *call)
 {
@@ -381,6 +408,13 @@ void witness_hook(struct sim *s, const struct hook_call *call)
 	if (call->kind == HOOK_SESSION_START)
 		*(strcmp(call->source, "compact") ? &w->starts : &w->compact_starts) += 1;
 	s->w->said[call->kind] = HOOKS_NOT_ANSWERED;
+}
+
+static void see_verified(struct witness *w, bool passed)
+{
+	w->verify_runs++;
+	w->verify_failures += !passed;
+	w->verify_passed = passed;
 }
 
 static void see_hook_texts(struct sim *s, const struct hook_answer *a)
@@ -404,13 +438,12 @@ void witness_hook_answer(struct sim *s, const struct hook_answer *a)
 
 	w->said[a->kind] = (int)a->verdict;
 	w->stop_context |= a->kind == HOOK_STOP && a->context && a->verdict != HOOK_SAYS_END;
-	w->hook_ended |= (a->kind == HOOK_SESSION_START && ends) ||
-	                 ((a->kind == HOOK_USER_PROMPT_SUBMIT || a->kind == HOOK_POST_TOOL_BATCH) && says_no);
-	if (a->kind == HOOK_USER_PROMPT_SUBMIT && says_no) {
-		w->prompt_blocked = true;
-		witness_erased(s, w->prompt);
-	}
-	if (!w->hook_ended)
+	w->hook_ended |= (a->kind == HOOK_SESSION_START && ends) || (a->kind == HOOK_POST_TOOL_BATCH && says_no);
+	if (a->kind == HOOK_VERIFY)
+		see_verified(w, !says_no);
+	if (a->kind == HOOK_USER_PROMPT_SUBMIT)
+		see_prompt_judged(s, a);
+	if (!w->hook_ended && !(a->kind == HOOK_USER_PROMPT_SUBMIT && says_no))
 		see_hook_texts(s, a);
 }
 
@@ -518,8 +551,10 @@ static void see_status(struct witness *w, const struct event_status *st, size_t 
 		w->compact_weight = 0;
 		w->weight_before = weight;
 	}
-	/* one that another model takes over has not failed */
-	if (!st->compact_result || (st->compact_error && !strcmp(st->compact_error, "another model goes on")))
+	/* one that another model takes over, or that is cut short, has not failed */
+	if (!st->compact_result ||
+	    (st->compact_error && (!strcmp(st->compact_error, "another model goes on") ||
+	                           !strcmp(st->compact_error, "the run ends"))))
 		return;
 	w->failures_in_a_row = strcmp(st->compact_result, "success") ? w->failures_in_a_row + 1 : 0;
 }
@@ -601,6 +636,7 @@ void witness_event(struct sim *s, const struct event *ev)
 	if (ev->kind == EVENT_RESULT) {
 		s->results++;
 		s->ended = true;
+		s->goes_on = ev->u.result.goes_on;
 		if (s->cover)
 			s->cover->pairs[w->last][CONT_COUNT + (int)ev->u.result.reason]++;
 	}

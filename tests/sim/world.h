@@ -124,7 +124,7 @@ struct run_call { /* a call that was started */
 
 enum mark_place {
 	MARK_BEHIND,   /* in the newest message, behind all results */
-	MARK_IN_FRONT, /* before the task */
+	MARK_IN_FRONT, /* right before the prompt */
 	MARK_ANYWHERE,
 	MARK_PROMPT /* as the first, and nobody has to show it */
 };
@@ -139,12 +139,12 @@ struct mark {
 
 struct witness {
 	/* the message that is worked on */
-	const char *prompt;
+	const char *prompt, *arrival; /* NULL: none that is to be judged */
 	int messages;
 	int requests_before, first_run; /* what there was when it began */
 	bool interrupted;
 	bool begins; /* no line was shown yet */
-	bool hook_ended, prompt_blocked;
+	bool hook_ended;
 	char first[32]; /* what the conversation begins with */
 	/* money and limits */
 	struct flight flight[2]; /* foreground, background */
@@ -176,7 +176,8 @@ struct witness {
 	/* hooks */
 	int objections;    /* of stop hooks */
 	int repairs_asked; /* by the verification */
-	int verified;
+	int verified, verify_runs, verify_failures; /* begun; with an answer */
+	bool verify_passed;
 	int starts, ends;                             /* of the session */
 	int boundaries, compact_starts, compact_ends; /* of compactions: told to hooks */
 	int precompacts;                              /* since the last transition */
@@ -222,8 +223,9 @@ struct witness {
 };
 
 void witness_open(struct sim *s);
-/* The work on that message of the user begins. */
+/* The work on that message of the user begins; and: this one joins it. */
 void witness_message(struct sim *s, const char *text);
+void witness_arrival(struct sim *s, const char *text);
 void witness_free(struct sim *s);
 void witness_request(struct sim *s, const struct model_request *req); /* after the checks */
 void witness_start(struct sim *s, const struct block *use, bool safe);
