@@ -148,7 +148,7 @@ void check_hook(struct sim *s, const struct step *step)
 	bool end = call->kind == HOOK_SESSION_END;
 	bool lost = w->unread || (s->supervisor_lost_at && s->clock >= s->supervisor_lost_at);
 
-	if (s->ended)
+	if (s->ended && !(end && s->closing))
 		sim_problem(s, "a hook is asked behind the result");
 	if ((s->running_model || s->running_safe || s->running_unsafe || s->running_hook) && !(end && lost))
 		sim_problem(s, "a hook is asked while something runs");
@@ -228,19 +228,24 @@ static void check_hook_ended(struct sim *s, const struct event_result *r)
 		            w->hook_ended ? "a" : "no");
 }
 
-static void check_session_over(struct sim *s, bool last)
+static void check_session_over(struct sim *s)
 {
 	const struct witness *w = s->w;
-	bool stopped = w->signalled || s->clock >= s->cfg.deadline;
+	bool last = !sim_more_to_come(s) || w->signalled;
 
-	if (last ? sim_more_to_come(s) && !stopped : !sim_more_to_come(s) || w->signalled)
-		sim_problem(s, "this is said to be %s end of the session", last ? "the" : "no");
-
-	if (w->ends != last && sim_has_hook(s, HOOK_SESSION_END))
+	if (sim_has_hook(s, HOOK_SESSION_END) && (last ? w->ends != 1 : w->ends && s->clock < s->cfg.deadline))
 		sim_problem(s, "the session has ended %d times, and this is %s end", w->ends, last ? "its" : "not its");
 	if (!w->starts && sim_has_hook(s, HOOK_SESSION_START) && !w->signalled && !w->interrupted &&
 	    s->clock < s->cfg.deadline)
 		sim_problem(s, "no hook is told that the session starts");
+}
+
+/* At every way out, and once. */
+void check_closed(struct sim *s, const struct step *step)
+{
+	(void)step;
+	if (sim_has_hook(s, HOOK_SESSION_END) && s->w->ends != 1 && !s->starved && s->w->messages)
+		sim_problem(s, "hooks were told %d times that the session ends", s->w->ends);
 }
 
 static void check_verified(struct sim *s, const struct event_result *res)
@@ -251,8 +256,8 @@ static void check_verified(struct sim *s, const struct event_result *res)
 
 	if (v->runs != w->verify_runs || v->failures != w->verify_failures ||
 	    v->passed != (w->verify_runs > 0 && w->verify_passed))
-		sim_problem(s, "%d runs of the verification are told, %d failed, and %d of %d did", v->runs, v->failures,
-		            w->verify_failures, w->verify_runs);
+		sim_problem(s, "%d runs of the verification are told, %d failed, and %d of %d did", v->runs,
+		            v->failures, w->verify_failures, w->verify_runs);
 
 	if (r == TERM_VERIFY_FAILED && (w->said[HOOK_VERIFY] != BLOCK || w->repairs_asked != s->cfg.max_repairs))
 		sim_problem(s, "it said %d, and %d of %d repairs were tried", w->said[HOOK_VERIFY], w->repairs_asked,
@@ -273,7 +278,7 @@ void check_heard(struct sim *s, const struct step *step)
 	if (r == TERM_INTERNAL_ERROR)
 		return;
 	check_hook_ended(s, &step->event->u.result);
-	check_session_over(s, !step->event->u.result.goes_on);
+	check_session_over(s);
 	check_verified(s, &step->event->u.result);
 	if (r == TERM_COMPLETED && sim_has_hook(s, HOOK_STOP) && w->said[HOOK_STOP] != PASS)
 		sim_problem(s, "completed, and the hooks have said %d", w->said[HOOK_STOP]);

@@ -92,7 +92,8 @@ void check_guards(struct sim *s, const struct step *step)
 		{ CONT_REACTIVE_COMPACT, "reactive compactions of a turn", w->reactives, 1 },
 		{ CONT_EMPTY_NUDGE, "nudges", w->nudges, 1 },
 		{ CONT_STOP_HOOK_BLOCKING, "objections of stop hooks", w->objections,
-		  s->cfg.max_stop_blocks && w->said[HOOK_VERIFY] != (int)HOOK_SAYS_BLOCK ? s->cfg.max_stop_blocks : INT_MAX },
+		  s->cfg.max_stop_blocks && w->said[HOOK_VERIFY] != (int)HOOK_SAYS_BLOCK ? s->cfg.max_stop_blocks
+		                                                                         : INT_MAX },
 		{ CONT_PAUSE_TURN, "pauses in a row", w->pauses, 5 },
 		{ CONT_SALVAGED_STREAM, "salvaged answers in a row", w->salvages, 2 },
 		{ CONT_MODEL_FALLBACK, "switches of the model", w->fallbacks, models },

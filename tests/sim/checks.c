@@ -17,6 +17,7 @@ static const struct check {
 	{ 1, "valid history", AT_RESULT, check_history },
 	{ 2, "the result is the last line", AT_EVENT, check_last_line },
 	{ 2, "one result", AT_END, check_one_result },
+	{ 0, "the session's end is told", AT_END, check_closed },
 	{ 3, "bounded requests", AT_REQUEST, check_bound },
 	{ 3, "bounded steps", AT_WAIT, check_steps },
 	{ 4, "guards", AT_EVENT, check_guards },

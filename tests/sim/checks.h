@@ -24,6 +24,6 @@ check_fn check_results, check_all_answered, check_one_result, check_last_line, c
         check_account, check_history, check_background, check_steps, check_whole, check_unread;
 
 /* ---- check_hooks.c ---- */
-check_fn check_hook, check_hook_over, check_objection, check_heard;
+check_fn check_hook, check_closed, check_hook_over, check_objection, check_heard;
 
 #endif

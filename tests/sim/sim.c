@@ -125,13 +125,15 @@ static void run_messages(struct sim *s, const struct loop_deps *deps)
 	do {
 		witness_message(s, text);
 		loop_message(l, &s->out);
-		if (s->broken || s->out.broken || !s->goes_on)
+		if (s->broken || s->out.broken || s->out.signo || s->w->signalled || s->w->ends ||
+		    s->clock >= s->cfg.deadline)
 			break;
 		if ((text = sim_next_message(s)))
 			history_add_user_block(&s->history, block_new_text(text, strlen(text)));
 		if (text)
 			snprintf(s->trace + strlen(s->trace), sizeof s->trace - strlen(s->trace), " / ");
 	} while (text);
+	s->closing = true;
 	loop_close(l);
 }
 

@@ -95,7 +95,7 @@ struct sim {
 	struct sim_event *queue;
 	size_t next_line;
 	size_t next_hook[HOOK_EVENTS], next_message, next_arrival, next_attachment;
-	bool goes_on, ended, running_model, running_background, running_hook;
+	bool ended, closing, running_model, running_background, running_hook;
 	int running_safe, running_unsafe;
 	uint64_t rng;
 	size_t next_choice, choices_cap;

@@ -552,9 +552,8 @@ static void see_status(struct witness *w, const struct event_status *st, size_t 
 		w->weight_before = weight;
 	}
 	/* one that another model takes over, or that is cut short, has not failed */
-	if (!st->compact_result ||
-	    (st->compact_error && (!strcmp(st->compact_error, "another model goes on") ||
-	                           !strcmp(st->compact_error, "the run ends"))))
+	if (!st->compact_result || (st->compact_error && (!strcmp(st->compact_error, "another model goes on") ||
+	                                                  !strcmp(st->compact_error, "the run ends"))))
 		return;
 	w->failures_in_a_row = strcmp(st->compact_result, "success") ? w->failures_in_a_row + 1 : 0;
 }
@@ -636,7 +635,6 @@ void witness_event(struct sim *s, const struct event *ev)
 	if (ev->kind == EVENT_RESULT) {
 		s->results++;
 		s->ended = true;
-		s->goes_on = ev->u.result.goes_on;
 		if (s->cover)
 			s->cover->pairs[w->last][CONT_COUNT + (int)ev->u.result.reason]++;
 	}

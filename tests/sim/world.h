@@ -174,8 +174,8 @@ struct witness {
 	int escalations, recoveries, reactives, nudges, pauses, salvages, fallbacks, drains;
 	int failures_in_a_row; /* of compactions */
 	/* hooks */
-	int objections;    /* of stop hooks */
-	int repairs_asked; /* by the verification */
+	int objections;                             /* of stop hooks */
+	int repairs_asked;                          /* by the verification */
 	int verified, verify_runs, verify_failures; /* begun; with an answer */
 	bool verify_passed;
 	int starts, ends;                             /* of the session */
