@@ -320,14 +320,20 @@ static int find_event(struct reading *r, const struct yaml_node *key)
 	                      c);
 }
 
+/* All of it may be commented out. */
+static bool is_nothing(const struct yaml_node *v)
+{
+	return v->kind == YAML_SCALAR && v->plain && (!v->len || !strcmp(v->text, "null"));
+}
+
 static int read_event(struct reading *r, const struct yaml_node *groups)
 {
 	char path[PATH_TEXT];
 	size_t i = 0;
 	int fires = find_event(r, groups->key), rc = 0;
 
-	if (fires <= 0)
-		return fires;
+	if (fires <= 0 || is_nothing(groups))
+		return fires < 0 ? -1 : 0;
 	if (groups->kind != YAML_SEQ) {
 		snprintf(path, sizeof path, "hooks.%s", groups->key->text);
 		return setter_fail_in(r->s, r->o, groups, path,
@@ -345,7 +351,7 @@ int setter_hooks(struct setter *s, struct job *into, const struct yaml_node *v, 
 	struct reading r = { .s = s, .o = o, .into = into };
 	int rc = 0;
 
-	if (v->kind == YAML_SCALAR && v->plain && (!v->len || !strcmp(v->text, "null")))
+	if (is_nothing(v))
 		return 0;
 	if (v->kind != YAML_MAP)
 		return setter_fail(s, o, v, "hooks",

@@ -317,8 +317,10 @@ static int set_list(const struct slot *t, const struct yaml_node *v)
 	size_t n = 0, more = 0;
 	int rc = 0;
 
-	if ((t->k->flags & KF_WORD) && v->kind == YAML_SCALAR && v->len) {
+	if ((t->k->flags & KF_WORD) && v->kind == YAML_SCALAR) {
 		word.next = NULL;
+		if (v->plain && !v->len)
+			one.first = NULL;
 		v = &one;
 	}
 	if (v->kind != YAML_SEQ)
