@@ -83,6 +83,13 @@ int sandbox_add_writable(struct sandbox *s, const char *dir)
 	return places_add(&s->writable, dir);
 }
 
+const char *const *sandbox_writable(const struct sandbox *s)
+{
+	static const char *const none[] = { NULL };
+
+	return s->writable.n ? (const char *const *)s->writable.v : none;
+}
+
 /* ---- what holds ---- */
 
 static bool has_files(const struct sandbox *s)

@@ -49,6 +49,10 @@ void sandbox_free(struct sandbox *s);
 int sandbox_add_readable(struct sandbox *s, const char *dir);
 int sandbox_add_writable(struct sandbox *s, const char *dir);
 
+/* The places where children can write, absolute and real; NULL terminated, the sandbox's. Without one: none are named,
+ * since they can write wherever the user can. */
+const char *const *sandbox_writable(const struct sandbox *s);
+
 /* What holds, as words; NULL terminated, static. Nothing is missing in mode off. */
 enum { SANDBOX_WORDS = 8 };
 void sandbox_enforced(const struct sandbox *s, const char *words[SANDBOX_WORDS]);

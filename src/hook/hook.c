@@ -98,7 +98,7 @@ static int add_all(struct hooks *h, struct error *e)
 	for (size_t i = 0; i < h->cfg.n; i++)
 		if (add_handler(h, &h->cfg.v[i], e))
 			return -1;
-	if (!verify || !verify->command)
+	if (!verify || !verify->command || !verify->command[0])
 		return 0;
 	h->verify = (struct job_hook){ .event = HOOK_VERIFY,
 		                       .command = verify->command[0],

@@ -116,23 +116,6 @@ static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *
 	return toolbox_shorten(w->toolbox, tool_use_id, res, allowed);
 }
 
-static bool hook_any(void *ctx, enum hook_event kind)
-{
-	(void)ctx, (void)kind;
-	return false; /* nobody declares any */
-}
-
-static int hook_start(void *ctx, const struct hook_call *call, struct error *e)
-{
-	(void)ctx, (void)call, (void)e;
-	return 0; /* nobody declares any */
-}
-
-static void hook_cancel(void *ctx, const struct hook_call *call)
-{
-	(void)ctx, (void)call;
-}
-
 static int attachment(void *ctx, struct buf *out, struct error *e)
 {
 	(void)ctx, (void)out, (void)e;
@@ -209,7 +192,7 @@ static void show_progress(const struct event *ev)
 		log_progress_end();
 }
 
-static int emit(void *ctx, struct event *ev, struct error *e)
+int world_emit(void *ctx, struct event *ev, struct error *e)
 {
 	struct world *w = ctx;
 
@@ -236,6 +219,15 @@ static int emit(void *ctx, struct event *ev, struct error *e)
 	int rc = recorder_emit(w->recorder, ev, e);
 	world_session_emitted(w, ev);
 	return rc;
+}
+
+void world_notice(void *ctx, const char *code, const char *text)
+{
+	struct event ev = { .kind = EVENT_NOTICE };
+	struct error e = ERROR_INIT;
+
+	ev.u.notice = (struct event_notice){ .code = code, .text = text };
+	(void)world_emit(ctx, &ev, &e); /* whether stdout is gone is seen by whoever waits next */
 }
 
 static bool output_full(void *ctx)
@@ -275,13 +267,13 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.recent_file = recent_file,
 		.files_attached = files_attached,
 		.tool_shorten = tool_shorten,
-		.hook_any = hook_any,
-		.hook_start = hook_start,
-		.hook_cancel = hook_cancel,
+		.hook_any = world_hook_any,
+		.hook_start = world_hook_start,
+		.hook_cancel = world_hook_cancel,
 		.attachment = attachment,
 		.user_message = world_user_message,
 		.more_to_come = world_more_to_come,
-		.emit = emit,
+		.emit = world_emit,
 		.output_full = output_full,
 		.new_id = world_new_id,
 		.random01 = random01,

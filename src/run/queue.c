@@ -131,6 +131,20 @@ void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res)
 	q->ev.result = &q->result;
 }
 
+void world_on_hook(void *ctx, const struct hook_answer *answer)
+{
+	struct queued *q = push(ctx, LOOP_EV_HOOK);
+
+	if (!q)
+		return;
+	struct hook_answer *a = &q->ev.hook;
+	const char **texts[] = { &a->text,      &a->context,    &a->permit_text,
+		                 &a->new_input, &a->new_output, &a->first_message };
+	*a = *answer;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		*texts[i] = keep(q, *texts[i]);
+}
+
 /* In front of all that waits. */
 static struct queued *push_first(struct world *w, enum loop_event_kind kind)
 {
@@ -219,6 +233,16 @@ static bool is_foreground(const struct queued *q)
 static bool is_interrupt(const struct queued *q)
 {
 	return q->ev.kind == LOOP_EV_INTERRUPT;
+}
+
+static bool is_hook(const struct queued *q)
+{
+	return q->ev.kind == LOOP_EV_HOOK;
+}
+
+void world_drop_hook_events(struct world *w)
+{
+	drop(w, is_hook);
 }
 
 void world_drop_model_events(struct world *w, bool background)

@@ -30,6 +30,7 @@ static void tear_down(struct world *w)
 	toolbox_free(w->toolbox);
 	if (w->supervisor)
 		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
+	hooks_free(w->hooks); /* what is below it calls back until the supervisor has stopped */
 	permissions_free(w->permissions);
 	recorder_free(w->recorder);
 	run_dir_free(w->run_dir, keep);

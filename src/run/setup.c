@@ -32,7 +32,7 @@ void world_fill_recorder(struct world *w, struct recorder_config *cfg)
 		.partial = w->job->partial,
 		.session_id = w->session_id,
 		.version = PACKAGE_VERSION,
-		.events_path = w->job->events_path,
+		.events_path = w->job->events_path ? w->job->events_path : w->transcript,
 		.run_dir = w->run_dir,
 		.mask = w->secrets ? world_mask : NULL,
 		.new_uuid = world_new_id,
@@ -83,6 +83,8 @@ static int make_run_dir(struct world *w, struct error *e)
 	run_dir_prepare(w->run_dir);
 	if (run_dir_made(w->run_dir) && sandbox_add_readable(w->sandbox, run_dir_made(w->run_dir)))
 		return error_nomem(e);
+	if (world_has_hooks(w) && !w->job->events_path)
+		world_make_transcript(w);
 	const char *tmp = run_dir_tmp(w->run_dir, e);
 	if (tmp && sandbox_add_writable(w->sandbox, tmp))
 		return error_nomem(e);
@@ -164,6 +166,7 @@ static int make_tools(struct world *w, struct error *e)
 		.calls = tool_child_calls,
 		.ncalls = tool_child_ncalls,
 		.max_processes = (int)job->max_processes,
+		.some_unconfined = world_has_hooks(w) && !job->sandbox_hooks,
 		.sandbox = w->sandbox,
 		.forget = forget_secrets,
 		.ctx = w,
@@ -180,14 +183,16 @@ static int make_tools(struct world *w, struct error *e)
 	cfg.unconfined = sandbox_mode(w->sandbox) == SANDBOX_OFF;
 	cfg.run_dir = w->run_dir;
 	cfg.mask = world_mask;
+	cfg.notice = world_notice;
 	cfg.ctx = w;
 	if (!cfg.skip_files || !cfg.named_env || !cfg.command_note)
 		return error_nomem(e);
 	for (const char *const *why = permissions_warnings(w->permissions); *why; why++)
 		log_warn("%s", *why);
 	w->supervisor = supervisor_start(&sup, w->reactor, e);
-	if (!w->supervisor)
+	if (!w->supervisor || world_open_hooks(w, e))
 		return -1;
+	cfg.hooks = w->hooks;
 	w->toolbox = toolbox_open(&cfg, w->reactor, w->supervisor, e);
 	if (!w->toolbox)
 		return -1;

@@ -115,7 +115,7 @@ const char *const *world_writable_roots(struct world *w)
 }
 
 /* The absolute path of a file that may not exist yet: its directory is resolved. NULL if that cannot be. */
-static const char *absolute(struct world *w, const char *path)
+const char *world_absolute(struct world *w, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
@@ -148,7 +148,7 @@ const char *const *world_own_files(struct world *w)
 	ssize_t len = readlink("/proc/self/fd/1", path, sizeof path - 1);
 	if (len > 0 && path[0] == '/' && (v[n] = arena_strndup(&w->arena, path, (size_t)len)))
 		n++;
-	if (w->job->events_path && (v[n] = absolute(w, w->job->events_path)))
+	if (w->job->events_path && (v[n] = world_absolute(w, w->job->events_path)))
 		n++;
 	return v;
 }

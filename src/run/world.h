@@ -53,6 +53,8 @@ struct world {
 	struct run_dir *run_dir;
 	const char *const *child_env;
 	struct supervisor *supervisor;
+	struct hooks *hooks;    /* NULL: there are none */
+	const char *transcript; /* the events, for hooks, where nobody else wants them in a file; NULL = no */
 	struct toolbox *toolbox;
 	struct recorder *recorder;
 	struct model_config model_config;
@@ -108,6 +110,8 @@ void world_fill_loop(struct world *w, struct loop_config *cfg);
 void world_on_model(void *ctx, const struct model_event *ev);
 void world_on_background(void *ctx, const struct model_event *ev); /* the same of the other model */
 void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res);
+void world_on_hook(void *ctx, const struct hook_answer *answer);
+void world_drop_hook_events(struct world *w); /* of an asking that was cancelled */
 void world_on_signal(void *ctx, int signo, int sender_pid);
 /* The user wants the work on this message to end, before anything else that waits is looked at. */
 void world_interrupt(struct world *w);
@@ -118,7 +122,19 @@ void world_queue_release(struct world *w);
 void world_drop_model_events(struct world *w, bool background); /* of an attempt of that model that was cancelled */
 int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e);
 
+/* ---- hooks.c ---- */
+bool world_has_hooks(const struct world *w); /* or a verification */
+int world_open_hooks(struct world *w, struct error *e);
+/* Where the events go for hooks to read, unless they go to a file anyway. Without a run directory nowhere. */
+void world_make_transcript(struct world *w);
+/* The loop's deps; ctx is the world. */
+bool world_hook_any(void *ctx, enum hook_event kind);
+int world_hook_start(void *ctx, const struct hook_call *call, struct error *e);
+void world_hook_cancel(void *ctx, const struct hook_call *call);
+
 /* ---- deps.c ---- */
+void world_notice(void *ctx, const char *code, const char *text);
+int world_emit(void *ctx, struct event *ev, struct error *e);
 void world_deps(struct world *w, struct loop_deps *deps);
 void world_new_id(void *ctx, char out[UUID_LEN + 1]);
 void world_mask(void *ctx, struct buf *text);
@@ -138,6 +154,8 @@ const char *world_assignment(struct world *w, const char *name, const char *valu
 int world_workspace(struct world *w, struct error *e);
 const char *const *world_writable_roots(struct world *w);
 const char *const *world_own_files(struct world *w);
+const char *world_absolute(struct world *w,
+                           const char *path); /* of a file that may not exist yet; NULL: its directory does not */
 
 /* ---- sandbox.c ---- */
 int world_open_sandbox(struct world *w, struct error *e); /* needs the workspace */

@@ -332,7 +332,9 @@ static enum child_step set_sandbox(struct process *p, struct spawn_request *q)
 	if (sandbox_prepare(p->cfg->sandbox, q->plan.network, &p->shield))
 		return CHILD_SANDBOX;
 	/* A child from before could not be signalled any more, not even by us. */
-	return p->empty && sandbox_share(p->cfg->sandbox) ? CHILD_SANDBOX : CHILD_STARTED;
+	if (!p->empty || p->cfg->some_unconfined)
+		return CHILD_STARTED;
+	return sandbox_share(p->cfg->sandbox) ? CHILD_SANDBOX : CHILD_STARTED;
 }
 
 static void on_spawn(struct process *p, const struct frame *f)

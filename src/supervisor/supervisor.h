@@ -94,6 +94,10 @@ struct supervisor_config {
 	int max_children; /* more are refused with an error result; 0 = 64 */
 	struct sandbox
 	        *sandbox; /* for children that are not CONFINE_NONE; prepared before the first of them; NULL = none */
+	/* Children that are CONFINE_NONE will come beside others. Else, where signals are confined, the supervisor
+	 * shares that limit with all children from the first confined one on, so that they can signal each other; now
+	 * each confined child can signal what it started itself, and no more. */
+	bool some_unconfined;
 	/* Processes that all children and what is below them may be together; 0 = no limit. Over it the child that has
 	 * most of them is ended with its whole tree. */
 	int max_processes;

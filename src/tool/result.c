@@ -192,6 +192,15 @@ static int open_run_dir(struct toolbox *t, struct error *e)
 	return 0;
 }
 
+const char *toolbox_store(struct toolbox *t, const char *name, const char *text, size_t n)
+{
+	struct error e = ERROR_INIT;
+
+	if (!t->cfg.run_dir || open_run_dir(t, &e))
+		return NULL;
+	return run_dir_store(t->cfg.run_dir, name, text, n, &e);
+}
+
 int result_open_file(struct toolbox *t, const char *name, char **path, struct error *e)
 {
 	const char *made;

@@ -71,6 +71,10 @@ const char *toolbox_json(const struct toolbox *t);
 const char *const *toolbox_offered(const struct toolbox *t);
 const char *const *toolbox_withheld(const struct toolbox *t);
 
+/* Keeps text that is too long for the conversation in the run directory, where the model can read it. The path, valid
+ * until the run directory is freed, or NULL. */
+const char *toolbox_store(struct toolbox *t, const char *name, const char *text, size_t n);
+
 /* Can the model have programs of its choice executed? */
 bool toolbox_runs_programs(const struct toolbox *t);
 
