@@ -216,6 +216,7 @@ int world_emit(void *ctx, struct event *ev, struct error *e)
 		prepare_result(w, ev);
 	if (w->result_is_last)
 		return 0;
+	world_session_emits(w, ev);
 	int rc = recorder_emit(w->recorder, ev, e);
 	world_session_emitted(w, ev);
 	return rc;

@@ -52,6 +52,14 @@ static void emit_held(struct session *s)
 	s->nlost = 0;
 }
 
+static void mark(struct event *ev, const struct input_message *m, bool named)
+{
+	ev->u.user.replay = true;
+	ev->has_uuid = named && m->uuid[0];
+	if (ev->has_uuid)
+		memcpy(ev->uuid, m->uuid, sizeof ev->uuid);
+}
+
 /* Shows a message again, to tell its sender that it is taken. */
 static void replay(struct session *s, const struct input_message *m)
 {
@@ -59,10 +67,21 @@ static void replay(struct session *s, const struct input_message *m)
 
 	if (!m || !s->w->job->replay_messages || s->w->result_is_last)
 		return;
-	ev.u.user = (struct event_user){ .message = m->message, .replay = true };
-	ev.has_uuid = m->uuid[0] != '\0';
-	memcpy(ev.uuid, m->uuid, sizeof ev.uuid);
+	ev.u.user = (struct event_user){ .message = m->message };
+	mark(&ev, m, true);
 	(void)recorder_emit(s->w->recorder, &ev, NULL);
+}
+
+/* A message that joins the work at hand is shown by the loop, block by block; the first bears its name. */
+void world_session_emits(struct world *w, struct event *ev)
+{
+	const struct input_message *m = w->session ? w->session->told : NULL;
+
+	if (ev->kind != EVENT_USER || !m || !w->job->replay_messages)
+		return;
+	for (size_t i = 0; i < m->message->n; i++)
+		if (m->message->blocks[i] == ev->u.user.block)
+			mark(ev, m, i == 0);
 }
 
 void world_session_emitted(struct world *w, const struct event *ev)
@@ -134,14 +153,13 @@ static void on_problem(void *ctx, const char *text, unsigned long line, bool who
 struct message *world_user_message(void *ctx)
 {
 	struct world *w = ctx;
-	struct input_message *m = w->session ? input_take_attached(w->session->input) : NULL;
+	struct session *s = w->session;
 
-	if (!m)
+	if (!s)
 		return NULL;
-	replay(w->session, m);
-	struct message *message = message_ref(m->message);
-	input_message_free(m);
-	return message;
+	input_message_free(s->told);
+	s->told = input_take_attached(s->input);
+	return s->told ? message_ref(s->told->message) : NULL;
 }
 
 static bool asks_for_something(const struct input_message *m)
@@ -283,7 +301,7 @@ static int work(struct talk *t, struct error *e)
 		s->current = NULL;
 		if (t->out.reason != TERM_COMPLETED)
 			log_error("%s", t->out.error.msg);
-		if (t->out.broken || t->out.signo)
+		if (t->out.reason == TERM_INTERNAL_ERROR || t->out.signo)
 			break;
 	}
 	return rc < 0 || input_failed(s->input, e) ? -1 : 0;
@@ -370,6 +388,8 @@ int world_converse(struct world *w, int *code, int *died_by, struct error *e)
 	w->session = NULL;
 	w->job = job; /* the session's own goes now */
 	loop_close(s->loop);
+	input_message_free(s->current);
+	input_message_free(s->told);
 	input_free(s->input);
 	for (size_t i = 0; i < s->nheld; i++)
 		free(s->held[i]);

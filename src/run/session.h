@@ -15,6 +15,7 @@ struct session {
 	struct input *input;
 	struct loop *loop;             /* NULL until the first message: so long model and system prompt may change */
 	struct input_message *current; /* that is being worked on; NULL: none, or the job's own prompt */
+	struct input_message *told;    /* to the work at hand, the last of them: not all of it may be shown yet */
 	struct job job;                /* as the session's requests have changed it, before it began */
 	bool working;                  /* a message is, until its result is out */
 	bool shown;                    /* its init is out, and its result is not */

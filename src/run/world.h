@@ -174,6 +174,8 @@ int world_converse(struct world *w, int *code, int *died_by, struct error *e);
 /* Of the loop's deps. What the second says of a message it says until that has its result. */
 struct message *world_user_message(void *ctx);
 bool world_more_to_come(void *ctx);
+/* In front of each event, and behind it. */
+void world_session_emits(struct world *w, struct event *ev);
 void world_session_emitted(struct world *w, const struct event *ev);
 /* A slow reader of stdout: no more questions are taken from the writer of stdin. */
 void world_session_pause(struct world *w, bool pause);

@@ -103,6 +103,26 @@ session_in() { q_in "$1" --input-format stream-json "${@:2}"; }
 	is "$(texts 4)" third
 }
 
+@test "a message that comes while tools run stands behind their results; a later one waits" {
+	serve "$(script "$(bash_call 'touch started; until [ -e go ]; do sleep 0.05; done')" "$(say one)" "$(say two)")"
+	open --allowedTools Bash --replay-user-messages
+	user first
+	wait_for started
+	user "for later" '{"priority":"later"}'
+	user meanwhile '{"uuid":"11111111-2222-4333-8444-555555555555"}'
+	ask r1 interrupted_not # read behind them: both wait now
+	wait_for answered r1
+	touch go
+	wait_for got_results 2
+	close
+	is "$rc" 0
+	is "$(texts 2)" "tool_result|meanwhile"
+	is "$(texts 3)" "for later"
+	is "$(results)" 2
+	is "$(ev 'select(.isReplay).message.content[0].text' | tr '\n' ,)" "first,meanwhile,for later,"
+	is "$(ev 'select(.uuid=="11111111-2222-4333-8444-555555555555").message.content[0].text')" meanwhile
+}
+
 @test "priority now ends the work at hand and goes first" {
 	serve "$(script "$(bash_call 'echo $$ >started; sleep 300')" "$(say urgent)" "$(say rest)")"
 	open --allowedTools Bash
