@@ -15,6 +15,36 @@ settings() { printf '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"%s
 	[ ! -s "$T/err" ]
 }
 
+@test "a hook of --settings objects once, and the run goes on" {
+	settings s.json 'jq -e .stop_hook_active >/dev/null || { echo more >&2; exit 2; }'
+	serve "$(script "$(say first)" "$(say second)")"
+	q -p hi --settings s.json
+	exits 0 completed
+	is "$(result .result)" second
+	is "$(requests)" 2
+}
+
+@test "--settings takes the text itself" {
+	serve "$(script "$(say first)" "$(say second)")"
+	q -p hi --settings '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"jq -e .stop_hook_active >/dev/null || exit 2"}]}]}}'
+	exits 0 completed
+	is "$(requests)" 2
+}
+
+@test "the files of the workspace count where they are let in, each handler once" {
+	settings .claude/settings.json "echo x >>$T/work/ran"
+	settings .claude/settings.local.json "echo x >>$T/work/ran"
+	settings "$HOME/.claude/settings.json" "echo home >>$T/work/ran"
+	serve "$(script "$(say done)" "$(say done)")"
+	q -p hi --setting-sources project,local
+	exits 0 completed
+	is "$(cat ran)" x
+	rm ran
+	q -p hi --setting-sources user,project,local
+	exits 0 completed
+	is "$(sort ran | tr '\n' ' ')" 'home x '
+}
+
 @test "a deny rule of a settings file holds beside those of the job" {
 	echo secret >.env
 	echo '{"permissions":{"deny":["Read(.env)"]}}' >s.json
