@@ -67,6 +67,7 @@ static int check_kernel(struct world *w, struct buf *notes, struct error *e)
 	struct toolbox_config cfg;
 	world_fill_toolbox(w, &cfg);
 	cfg.child_env = env;
+	cfg.hooks = w->hooks;
 	w->toolbox = toolbox_open(&cfg, NULL, NULL, e);
 	int rc = w->toolbox ? world_judge_sandbox(w, e) : -1;
 	toolbox_free(w->toolbox);
@@ -112,7 +113,7 @@ int run_check(struct job *job, struct buf *notes, struct error *e)
 {
 	struct world w = { .job = job, .arena = ARENA_INIT };
 	int rc = world_workspace(&w, e) || world_open_sandbox(&w, e) || world_check_bypass(&w, e) ||
-	         world_models(&w, e) || world_permissions(&w, e) || check_tape(&w, e);
+	         world_models(&w, e) || world_permissions(&w, e) || world_open_hooks(&w, e) || check_tape(&w, e);
 
 	if (rc == 0) {
 		tell_marks(&w, notes);
@@ -120,8 +121,8 @@ int run_check(struct job *job, struct buf *notes, struct error *e)
 		sandbox_describe(w.sandbox, notes);
 		rc = check_kernel(&w, notes, e);
 	}
+	hooks_free(w.hooks);
 	sandbox_free(w.sandbox);
-
 	permissions_free(w.permissions);
 	arena_release(&w.arena);
 	return rc ? -1 : 0;

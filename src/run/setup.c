@@ -159,6 +159,8 @@ int world_permissions(struct world *w, struct error *e)
 	return w->permissions ? 0 : -1;
 }
 
+#define CHILDREN 64 /* beside hooks of calls that run at the same time */
+
 static int make_tools(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
@@ -166,6 +168,8 @@ static int make_tools(struct world *w, struct error *e)
 		.calls = tool_child_calls,
 		.ncalls = tool_child_ncalls,
 		.max_processes = (int)job->max_processes,
+		/* a hook that cannot be started is one that does not object */
+		.max_children = CHILDREN + (int)(job->tool_concurrency * (int64_t)job->nhooks),
 		.some_unconfined = world_has_hooks(w) && !job->sandbox_hooks,
 		.sandbox = w->sandbox,
 		.forget = forget_secrets,

@@ -45,7 +45,7 @@ class Checker:
         self.asked = set()
         self.withdrawn = set()  # uuids
         self.messages = {}  # message id -> [last usage, accepted, uuids]
-        self.init = False
+        self.init = self.begun = False
         self.inits = 0
         self.result = None
         self.result_lines = 0
@@ -101,7 +101,8 @@ class Checker:
         if len(self.sessions) == 2:
             self.problem("session_id changes within the run")
         handler = getattr(self, "on_" + (event["subtype"] if event["type"] == "system" else event["type"]), None)
-        first = self.line == 1 and not event.get("isReplay", False)
+        first = not self.begun and not event.get("isReplay", False) and event.get("hook_event") != "SessionStart"
+        self.begun = self.begun or first
         if first and event["type"] not in ("result",) and event.get("subtype") != "init":
             self.problem("the first line is no init")
         if handler:
