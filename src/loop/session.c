@@ -109,6 +109,8 @@ void loop_message(struct loop *l, struct loop_outcome *out)
 	} else {
 		why = hooks_end_session(l, why);
 	}
+	if (l->nomem) /* the next message could not stand behind what there is */
+		why = TERM_INTERNAL_ERROR;
 	loop_finish(l, why, out);
 	loop_note_extent(l);
 }

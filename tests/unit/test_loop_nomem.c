@@ -64,7 +64,7 @@ static int emit(void *ctx, struct event *ev, struct error *e)
 	nomem.let_through = true;
 	((struct sim *)ctx)->starved = nomem.failed;
 	int rc = sim.emit(ctx, ev, e);
-	nomem.let_through = false;
+	nomem.let_through = ev->kind == EVENT_RESULT; /* behind it the world goes on, until the loop asks again */
 	return rc;
 }
 
@@ -101,6 +101,29 @@ static int hook_start(void *ctx, const struct hook_call *call, struct error *e)
 	return rc;
 }
 
+static bool hook_any(void *ctx, enum hook_event kind)
+{
+	nomem.let_through = false; /* a message begins with it */
+	return sim.hook_any(ctx, kind);
+}
+
+static int attachment(void *ctx, struct buf *out, struct error *e)
+{
+	nomem.let_through = true;
+	int rc = sim.attachment(ctx, out, e);
+	nomem.let_through = false;
+	return rc;
+}
+
+static struct message *user_message(void *ctx)
+{
+	nomem.let_through = true;
+	((struct sim *)ctx)->starved = nomem.failed;
+	struct message *m = sim.user_message(ctx);
+	nomem.let_through = false;
+	return m;
+}
+
 static void hook_cancel(void *ctx, const struct hook_call *call)
 {
 	nomem.let_through = true;
@@ -120,6 +143,9 @@ static void stand_before(struct loop_deps *deps)
 	deps->next_event = next_event;
 	deps->tool_forget = tool_forget;
 	deps->recent_file = recent_file;
+	deps->hook_any = hook_any;
+	deps->attachment = attachment;
+	deps->user_message = user_message;
 	deps->hook_start = hook_start;
 	deps->hook_cancel = hook_cancel;
 }
@@ -145,7 +171,9 @@ struct talk {
 	const char *compact_model, *thinking;
 	const char *summary_model;
 	size_t fallbacks;
-	const char *const *hooks;
+	const char *const *hooks, *const *messages, *const *arrivals, *const *attachments;
+	int64_t token_target, interrupt_at;
+	int max_repairs;
 };
 
 #define ROUND(id) "thinking hm | use UnsafeB " id " {\"size\":7000}"
@@ -215,6 +243,28 @@ static const struct talk talks[] = {
 	{ "a signal while a hook is told of a failure", S("http 400 invalid_request_error bad"), .hooks = S("hang"),
 	  .signal_at = 5000 },
 	{ "a signal while a hook is asked", S("text a"), .hooks = S("hang"), .signal_at = 5000 },
+	{ "hooks of a session", S("use SafeA t1", "text a", "text b", "text c"),
+	  .hooks = S("SessionStart pass | context c | first f", "UserPromptSubmit pass | context p",
+	             "PostToolBatch pass | context b", "pass | context x", "pass", "SessionEnd pass"),
+	  .messages = S("more") },
+	{ "a prompt that is refused", S("text a"),
+	  .hooks = S("SessionStart pass | context c | first f", "UserPromptSubmit block x", "UserPromptSubmit pass"),
+	  .messages = S("more") },
+	{ "a session that ends with its start", S("text a"),
+	  .hooks = S("SessionStart pass | context c | first f", "UserPromptSubmit end x", "SessionEnd hang") },
+	{ "a verification", S("text a", "text b"), .hooks = S("Verify block x", "Verify pass"), .max_repairs = 1 },
+	{ "one that never passes", S("text a"), .hooks = S("Verify block x"), .max_repairs = 1 },
+	{ "hooks of a compaction", S(ROUND("t1"), ROUND("t2"), ROUND("t3"), ROUND("t4"), "text sum", "text done"),
+	  .window = 10000, .hooks = S("PreCompact pass", "PostCompact pass", "SessionStart pass | context c") },
+	{ "a compaction that is forbidden",
+	  S(ROUND("t1"), ROUND("t2"), ROUND("t3"), ROUND("t4"), TOO_LONG, "text done"), .window = 10000,
+	  .hooks = S("PreCompact block x") },
+	{ "what comes meanwhile", S("use Slow t1", "text a"), .hooks = S("UserPromptSubmit pass | context p"),
+	  .arrivals = S("5000 and this"), .attachments = S("file one", "file two", "-") },
+	{ "what has to wait for the server", S("use SafeA t1 | server s1", "served | use SafeA t2", "text a"),
+	  .hooks = S("PostToolBatch pass | context b") },
+	{ "an interrupt", S("use Slow t1 | server s1", "text a"), .messages = S("more"), .interrupt_at = 5000 },
+	{ "a token target", S("usage 10 100 | text a", "usage 10 900 | text b"), .token_target = 1000 },
 	{ "a signal while calls run", S("text x | use Slow t1 | use SafeA t2"), .signal_at = 5000 },
 };
 
@@ -255,6 +305,12 @@ static void play(struct sim *s, const struct talk *t, long n)
 	s->cfg.fallbacks = others;
 	s->cfg.nfallbacks = t->fallbacks;
 	s->hooks = t->hooks;
+	s->messages = t->messages;
+	s->arrivals = t->arrivals;
+	s->attachments = t->attachments;
+	s->interrupt_at = t->interrupt_at;
+	s->cfg.token_target = t->token_target;
+	s->cfg.max_repairs = t->max_repairs;
 	nomem.left = n;
 	nomem.failed = false;
 	nomem.let_through = true; /* until the loop runs */
