@@ -12,6 +12,27 @@
 #define PAGE_BASE64_BYTES    65536 /* a guess at a page of a scanned or typeset document */
 #define PNG_HEADER_BASE64    32    /* holds the 24 bytes up to width and height */
 
+const char *media_type(const char *head, size_t n)
+{
+	static const struct {
+		size_t at, n;
+		const char *magic, *type;
+	} rows[] = {
+		{ 0, 8, "\x89PNG\r\n\x1a\n", "image/png" },
+		{ 0, 3, "\xFF\xD8\xFF", "image/jpeg" },
+		{ 0, 6, "GIF87a", "image/gif" },
+		{ 0, 6, "GIF89a", "image/gif" },
+		{ 8, 4, "WEBP", "image/webp" },
+		{ 0, 5, "%PDF-", "application/pdf" },
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (n >= rows[i].at + rows[i].n && !memcmp(head + rows[i].at, rows[i].magic, rows[i].n) &&
+		    (rows[i].at == 0 || !memcmp(head, "RIFF", 4)))
+			return rows[i].type;
+	return NULL;
+}
+
 static int base64_value(char c)
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

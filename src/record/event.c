@@ -77,6 +77,8 @@ static void write_init(struct line *l)
 	jo_kstr(o, "apiKeySource", v->api_key_source ? v->api_key_source : "none");
 	key_strings(o, "tools", v->tools);
 	key_strings(o, "tools_withheld", v->tools_withheld);
+	if (v->attached)
+		key_strings(o, "quern_attached", v->attached);
 	key_empty_array(o, "mcp_servers");
 	key_empty_array(o, "slash_commands");
 	key_empty_array(o, "skills");

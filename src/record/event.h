@@ -83,6 +83,7 @@ struct event_init {
 	const char *cwd, *model, *permission_mode, *api_key_source, *provider;
 	const char *const *tools;          /* NULL terminated */
 	const char *const *tools_withheld; /* "Name: why", NULL terminated, may be NULL */
+	const char *const *attached;       /* "path: what", what stands in front of the task; NULL = nothing */
 	struct event_sandbox sandbox;
 };
 struct event_assistant {

@@ -33,6 +33,7 @@ const struct schema_field schema_init[] = {
 	{ "apiKeySource", STR, false },
 	{ "tools", STRINGS, false },
 	{ "tools_withheld", STRINGS, false },
+	{ "quern_attached", STRINGS, true },
 	{ "mcp_servers", NOTHING_IN, false },
 	{ "slash_commands", NOTHING_IN, false },
 	{ "skills", NOTHING_IN, false },

@@ -109,20 +109,33 @@ static void tell_marks(const struct world *w, struct buf *out)
 	}
 }
 
+static void tell_attachments(const struct attachments *a, struct buf *out)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		buf_adds(out, "# attached: ");
+		attachment_describe(&a->v[i], out);
+		buf_addc(out, '\n');
+	}
+}
+
 int run_check(struct job *job, struct buf *notes, struct error *e)
 {
 	struct world w = { .job = job, .arena = ARENA_INIT };
 	int rc = world_workspace(&w, e) || world_open_sandbox(&w, e) || world_check_bypass(&w, e) ||
-	         world_models(&w, e) || world_permissions(&w, e) || world_open_hooks(&w, e) || check_tape(&w, e);
+	         world_models(&w, e) || world_permissions(&w, e) || world_open_hooks(&w, e) ||
+	         world_find_attachments(&w, e) || check_tape(&w, e);
 
 	if (rc == 0) {
 		tell_marks(&w, notes);
+		tell_attachments(&w.attachments, notes);
 		tell_rules(w.permissions, notes);
 		sandbox_describe(w.sandbox, notes);
 		rc = check_kernel(&w, notes, e);
 	}
 	hooks_free(w.hooks);
 	sandbox_free(w.sandbox);
+	attachments_release(&w.attachments);
+	told_release(&w.told);
 	permissions_free(w.permissions);
 	arena_release(&w.arena);
 	return rc ? -1 : 0;

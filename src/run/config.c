@@ -175,6 +175,7 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.api_key_source = w->key_source,
 		.tools = toolbox_offered(w->toolbox),
 		.tools_withheld = toolbox_withheld(w->toolbox),
+		.attached = world_told(w),
 		.sandbox = { sandbox_mode_name(sandbox_mode(w->sandbox)), w->job->sandbox_network, w->enforced,
 		             w->missing, sandbox_abi(w->sandbox), w->confined },
 	};

@@ -107,6 +107,7 @@ static void files_attached(void *ctx, size_t n)
 	struct world *w = ctx;
 
 	toolbox_files_attached(w->toolbox, n);
+	memory_forgotten(w->memory); /* a summary has taken its place */
 }
 
 static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed)
@@ -114,12 +115,6 @@ static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *
 	struct world *w = ctx;
 
 	return toolbox_shorten(w->toolbox, tool_use_id, res, allowed);
-}
-
-static int attachment(void *ctx, struct buf *out, struct error *e)
-{
-	(void)ctx, (void)out, (void)e;
-	return 0; /* no file is told of */
 }
 
 /* Commands that were still running in the background: nobody should take their output for complete. */
@@ -218,6 +213,8 @@ int world_emit(void *ctx, struct event *ev, struct error *e)
 		return 0;
 	world_session_emits(w, ev);
 	int rc = recorder_emit(w->recorder, ev, e);
+	if (rc == 0 && ev->kind == EVENT_INIT)
+		rc = world_tell_notes(w, e);
 	world_session_emitted(w, ev);
 	return rc;
 }
@@ -271,7 +268,7 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.hook_any = world_hook_any,
 		.hook_start = world_hook_start,
 		.hook_cancel = world_hook_cancel,
-		.attachment = attachment,
+		.attachment = world_attachment,
 		.user_message = world_user_message,
 		.more_to_come = world_more_to_come,
 		.emit = world_emit,

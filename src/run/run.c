@@ -10,11 +10,17 @@
 #define STOP_GRACE_MS 2000
 
 static const char *const setup_names[] = {
-	[SETUP_SIGNALS] = "internal_error",    [SETUP_OPTIONS] = "config_invalid",
-	[SETUP_WORKSPACE] = "cwd_unavailable", [SETUP_SANDBOX] = "sandbox_required_unavailable",
-	[SETUP_BYPASS] = "bypass_root",        [SETUP_TASK] = "prompt_unavailable",
-	[SETUP_KEY] = "api_key_unavailable",   [SETUP_RUN_DIR] = "run_dir_unavailable",
-	[SETUP_TOOLS] = "tools_unavailable",   [SETUP_MODEL] = "model_unavailable",
+	[SETUP_SIGNALS] = "internal_error",
+	[SETUP_OPTIONS] = "config_invalid",
+	[SETUP_WORKSPACE] = "cwd_unavailable",
+	[SETUP_SANDBOX] = "sandbox_required_unavailable",
+	[SETUP_BYPASS] = "bypass_root",
+	[SETUP_TASK] = "prompt_unavailable",
+	[SETUP_ATTACH] = "attachment_unavailable",
+	[SETUP_KEY] = "api_key_unavailable",
+	[SETUP_RUN_DIR] = "run_dir_unavailable",
+	[SETUP_TOOLS] = "tools_unavailable",
+	[SETUP_MODEL] = "model_unavailable",
 	[SETUP_OUTPUT] = "output_unavailable",
 };
 
@@ -37,6 +43,10 @@ static void tear_down(struct world *w)
 	sandbox_free(w->sandbox);
 	world_queue_release(w);
 	history_release(&w->history);
+	message_unref(w->task);
+	memory_free(w->memory);
+	told_release(&w->told);
+	attachments_release(&w->attachments);
 	world_wipe_key(w);
 	secrets_free(w->secrets);
 	reactor_free(w->reactor);

@@ -246,7 +246,7 @@ static int take_message(struct talk *t, struct input_message *m, struct error *e
 {
 	struct session *s = &t->s;
 
-	if (open_loop(t, e) || add(s->w, message_ref(m->message), e)) {
+	if (world_tell_first(s->w, m->message, e) || open_loop(t, e) || add(s->w, message_ref(m->message), e)) {
 		input_message_free(m);
 		return -1;
 	}

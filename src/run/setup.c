@@ -52,20 +52,36 @@ int world_check_bypass(const struct world *w, struct error *e)
 	                 "allow the tools that are needed by name (--allowedTools) or run as another user");
 }
 
-static int make_task(struct world *w, struct error *e)
+static int read_task(struct world *w, struct error *e)
 {
 	if (w->job->stream_input && !w->job->prompt)
 		return 0; /* it comes with the first message */
-	struct buf task = BUF_INIT(BUF_HUGE);
+	struct buf text = BUF_INIT(BUF_HUGE);
 	const struct task_wait wait = { w->reactor, &w->signo, w->deadline };
-	int rc = job_read_task(w->job, &wait, &task, e);
+	int rc = job_read_task(w->job, &wait, &text, e);
 
-	if (!rc) {
-		struct block *b = block_new_text(buf_str(&task), task.len);
-		rc = b && !history_add_user_block(&w->history, b) ? 0 : error_nomem(e);
+	if (rc == 0) {
+		struct block *b = block_new_text(buf_str(&text), text.len);
+		w->task = b ? message_new(ROLE_USER) : NULL;
+		if (!w->task)
+			block_unref(b);
+		rc = w->task && !message_add(w->task, b) ? 0 : error_nomem(e);
 	}
-	buf_release(&task);
+	buf_release(&text);
 	return rc;
+}
+
+/* The task behind what is told beside it. */
+static int make_history(struct world *w, struct error *e)
+{
+	struct message *task = w->task;
+
+	if (!task)
+		return 0;
+	if (world_tell_first(w, task, e))
+		return -1;
+	w->task = NULL;
+	return history_add(&w->history, task) ? error_nomem(e) : 0;
 }
 
 static int make_run_dir(struct world *w, struct error *e)
@@ -164,9 +180,10 @@ int world_permissions(struct world *w, struct error *e)
 static int make_tools(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
+	struct child_call *calls = arena_alloc(&w->arena, (tool_child_ncalls + 1) * sizeof *calls);
 	struct supervisor_config sup = {
-		.calls = tool_child_calls,
-		.ncalls = tool_child_ncalls,
+		.calls = calls,
+		.ncalls = tool_child_ncalls + 1,
 		.max_processes = (int)job->max_processes,
 		/* a hook that cannot be started is one that does not object */
 		.max_children = CHILDREN + (int)(job->tool_concurrency * (int64_t)job->nhooks),
@@ -177,6 +194,10 @@ static int make_tools(struct world *w, struct error *e)
 	};
 	struct toolbox_config cfg;
 
+	if (!calls)
+		return error_nomem(e);
+	memcpy(calls, tool_child_calls, tool_child_ncalls * sizeof *calls);
+	calls[tool_child_ncalls] = archive_child_call;
 	world_fill_toolbox(w, &cfg);
 	cfg.skip_files = world_own_files(w);
 	cfg.child_env = w->child_env;
@@ -186,6 +207,7 @@ static int make_tools(struct world *w, struct error *e)
 	cfg.command_note = world_command_note(w);
 	cfg.unconfined = sandbox_mode(w->sandbox) == SANDBOX_OFF;
 	cfg.run_dir = w->run_dir;
+	cfg.tells_touched = job->memory_auto;
 	cfg.mask = world_mask;
 	cfg.notice = world_notice;
 	cfg.ctx = w;
@@ -339,8 +361,11 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 	*step = SETUP_KEY; /* before the task is waited for: the key is readable in /proc as long as it stands there */
 	if (world_take_key(w, e))
 		return -1;
+	*step = SETUP_ATTACH;
+	if (world_find_attachments(w, e))
+		return -1;
 	*step = SETUP_TASK;
-	if (make_task(w, e))
+	if (read_task(w, e))
 		return -1;
 	*step = SETUP_RUN_DIR;
 	if (make_run_dir(w, e))
@@ -350,6 +375,9 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 		return -1;
 	*step = SETUP_SANDBOX;
 	if (world_judge_sandbox(w, e))
+		return -1;
+	*step = SETUP_ATTACH;
+	if (make_history(w, e))
 		return -1;
 	*step = SETUP_MODEL;
 	if (make_model(w, e))

@@ -15,6 +15,8 @@
 #include "loop/deps.h"
 #include "loop/loop.h"
 #include "model/model.h"
+#include "prompt/attach.h"
+#include "prompt/memory.h"
 #include "record/event.h"
 #include "record/run_dir.h"
 #include "supervisor/supervisor.h"
@@ -59,8 +61,14 @@ struct world {
 	struct recorder *recorder;
 	struct model_config model_config;
 	struct model *model;
-	struct model *background; /* asked while the other works; NULL without context.summary_model */
-	enum model_kind asked;    /* what model was asked last */
+	struct model *background;       /* asked while the other works; NULL without context.summary_model */
+	enum model_kind asked;          /* what model was asked last */
+	struct place place;             /* where what is told beside the task may lie */
+	struct attachments attachments; /* what the job and its prompt name */
+	struct memory *memory;          /* NULL: none is asked for */
+	struct told told;               /* what stands in front of the task */
+	bool told_first;                /* it does */
+	struct message *task;           /* until it stands in the history */
 	struct history history;
 	struct session *session; /* NULL: there is one task, and nothing is read while it is worked on */
 	bool result_is_last;     /* it is out: no event may stand behind it */
@@ -85,6 +93,7 @@ enum setup_step {
 	SETUP_SANDBOX,
 	SETUP_BYPASS,
 	SETUP_KEY,
+	SETUP_ATTACH,
 	SETUP_TASK,
 	SETUP_RUN_DIR,
 	SETUP_TOOLS,
@@ -163,9 +172,20 @@ const char *world_command_note(struct world *w);          /* for the model; in t
 int world_confine(struct world *w, struct error *e);      /* this process: after this, nothing else can be set up */
 int world_judge_sandbox(const struct world *w, struct error *e); /* is it enough for the tools on offer? */
 
-/* ---- prompt.c ---- */
-/* The system prompt: the job's or ours, and what is to be appended. NULL = none. */
+/* ---- prompt.c: what the model is told beside the task ---- */
+/* The system prompt; NULL = none. */
 const char *world_system_prompt(struct world *w);
+/* Finds the job's attachments; needs the permissions. */
+int world_find_attachments(struct world *w, struct error *e);
+/* In front of the first message: reads the memory files and what is attached, also what the message mentions, into
+ * the history. Needs the supervisor, and may wait for a child. Does nothing when it is called again. */
+int world_tell_first(struct world *w, const struct message *first, struct error *e);
+/* What was told, a line each, for the init event; NULL = nothing. In the arena. */
+const char *const *world_told(struct world *w);
+/* Behind the init event: what was cut or left out of it. */
+int world_tell_notes(struct world *w, struct error *e);
+/* As deps.attachment: a memory file of a directory that tools have touched. */
+int world_attachment(void *ctx, struct buf *out, struct error *e);
 
 /* ---- session.c: --input-format stream-json ---- */
 /* Works on user messages until there are no more. *code: of the process, *died_by: the signal that ended it or 0.

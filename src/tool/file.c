@@ -145,6 +145,8 @@ static void take_report(struct call *c, const struct child_result *res, struct t
 	bool unchanged = unpack_int(&u) != 0;
 	if (u.bad)
 		return; /* cut or missing: only the text counts, and the file stays unread */
+	if (n_key > 0)
+		touched_note(c->t, key, false);
 	if (n_key > 0 && n_sha == SHA256_BYTES && (r.key = strdup(key))) {
 		memcpy(r.sha, sha, SHA256_BYTES);
 		read_state_note(&c->t->state, &r, first_line, unchanged ? NULL : c->id);

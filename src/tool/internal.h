@@ -162,6 +162,12 @@ struct made_row {
 	struct made_row *next;
 };
 
+struct touched {
+	char **v; /* real paths of directories; owned */
+	size_t n, cap;
+	size_t next; /* that is told next */
+};
+
 struct toolbox {
 	struct toolbox_config cfg;
 	struct reactor *reactor;
@@ -172,6 +178,7 @@ struct toolbox {
 	struct made_row *made;        /* those of them that are not the table's as they stand */
 	char *todos;                  /* the list as the model wrote it last, a JSON array; NULL = none yet */
 	struct read_state state;
+	struct touched touched;
 	char *json;
 	char **offered, **withheld;
 	const char **bash_env; /* child_env and the defaults for programs that would ask; strings not owned */
@@ -234,6 +241,12 @@ int shell_cwd_open(struct toolbox *t, struct tool_result *now);
 /* Takes over where a shell ended (*fd is -1 then if it was kept; -1 before = not known, nothing changes).
  * False: that is outside the working dirs or gone, the next shell begins in the workspace. */
 bool shell_cwd_take(struct toolbox *t, int *fd);
+
+/* ---- where calls have worked ---- */
+
+/* A call has found something at the real path. Without memory it is forgotten: nothing depends on it. */
+void touched_note(struct toolbox *t, const char *path, bool is_dir);
+void touched_release(struct toolbox *t);
 
 /* ---- background commands ---- */
 

@@ -6,8 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/io.h"
 #include "base/utf8.h"
+#include "message/media.h"
 #include "tool/file.h"
 
 #define DEFAULT_LINES  2000
@@ -15,8 +17,7 @@
 #define LINE_KEEP      (LINE_CHARS * 4 + 4) /* bytes that hold LINE_CHARS characters whatever they are */
 #define WINDOW_BYTES   ((size_t)100000)     /* about 25,000 tokens */
 #define READ_MAX_BYTES ((uint64_t)1 << 30)
-#define FIRST_BYTES    ((uint64_t)4 << 20)               /* of a file whose first lines are wanted */
-#define IMAGE_MAX      ((size_t)5 * 1024 * 1024 / 4 * 3) /* 5 MiB in base64 */
+#define FIRST_BYTES    ((uint64_t)4 << 20) /* of a file whose first lines are wanted */
 
 enum { P_PATH, P_OFFSET, P_LIMIT };
 
@@ -153,34 +154,14 @@ static int scan(int fd, uint64_t max, struct window *w, struct read_record *r, s
 
 static const char *image_type(const char *p, size_t n)
 {
-	if (n >= 8 && memcmp(p, "\x89PNG\r\n\x1a\n", 8) == 0)
-		return "image/png";
-	if (n >= 3 && memcmp(p, "\xFF\xD8\xFF", 3) == 0)
-		return "image/jpeg";
-	if (n >= 6 && (memcmp(p, "GIF87a", 6) == 0 || memcmp(p, "GIF89a", 6) == 0))
-		return "image/gif";
-	if (n >= 12 && memcmp(p, "RIFF", 4) == 0 && memcmp(p + 8, "WEBP", 4) == 0)
-		return "image/webp";
-	return NULL;
-}
+	const char *type = media_type(p, n);
 
-static void add_base64(struct buf *out, const unsigned char *p, size_t n)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < n; i += 3) {
-		size_t have = n - i < 3 ? n - i : 3;
-		unsigned v = (unsigned)p[i] << 16 | (have > 1 ? (unsigned)p[i + 1] << 8 : 0) |
-		             (have > 2 ? p[i + 2] : 0);
-		char quad[4] = { digits[v >> 18], digits[v >> 12 & 63], have > 1 ? digits[v >> 6 & 63] : '=',
-			         have > 2 ? digits[v & 63] : '=' };
-		buf_add(out, quad, 4);
-	}
+	return type && !strncmp(type, "image/", 6) ? type : NULL;
 }
 
 static int show_image(struct file_job *j, int fd, const char *type, struct file_report *r)
 {
-	struct buf bytes = BUF_INIT(IMAGE_MAX), json = BUF_INIT(2 * IMAGE_MAX), info = BUF_INIT(4096),
+	struct buf bytes = BUF_INIT(MEDIA_IMAGE_MOST), json = BUF_INIT(2 * MEDIA_IMAGE_MOST), info = BUF_INIT(4096),
 	           text = BUF_INIT(4096);
 	struct error e = ERROR_INIT;
 	int rc;
@@ -189,7 +170,7 @@ static int show_image(struct file_job *j, int fd, const char *type, struct file_
 		rc = bytes.failed == ERR_LIMIT || e.code == ERR_LIMIT
 		             ? file_fail("The image is too large: %s. At most %zu bytes can be shown; make it smaller "
 		                         "first.",
-		                         j->path, IMAGE_MAX)
+		                         j->path, MEDIA_IMAGE_MOST)
 		             : file_fail("%s", e.msg);
 	} else {
 		file_sha(buf_str(&bytes), bytes.len, r->state.sha);
@@ -198,7 +179,7 @@ static int show_image(struct file_job *j, int fd, const char *type, struct file_
 		buf_addf(&json,
 		         "[{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"%s\",\"data\":\"",
 		         type);
-		add_base64(&json, (const unsigned char *)buf_str(&bytes), bytes.len);
+		base64_add(&json, buf_str(&bytes), bytes.len);
 		buf_adds(&json, "\"}}]");
 		buf_addf(&info, "{\"type\":\"image\",\"file\":{\"type\":\"%s\",\"originalSize\":%zu}}", type,
 		         bytes.len);

@@ -41,6 +41,7 @@ struct toolbox_config {
 	const char *const *named_env;    /* further variables, for external tools whose env names them; NULL = none */
 	const char *command_note;        /* said to the model behind what Bash is; NULL = nothing */
 	bool unconfined;                 /* the sandbox is off: tools may gain privileges that the user can gain */
+	bool tells_touched;              /* toolbox_touched is asked */
 	size_t max_spill;
 	struct run_dir *run_dir; /* for output that is too large; NULL = it is cut and not kept */
 	struct hooks *hooks;     /* that are asked about calls; NULL = none */
@@ -127,6 +128,10 @@ int toolbox_recent_file(struct toolbox *t, size_t i, size_t max, struct buf *out
 /* The first n of them stand in the conversation now, and none of those that stood there so before: a file of which all
  * was told counts as seen. */
 void toolbox_files_attached(struct toolbox *t, size_t n);
+/* The next directory (real path) in which a file was read or written, or that was searched, in the order in which that
+ * happened; the same one may come again. NULL = no more up to now; what was returned before
+ * lives until then. */
+const char *toolbox_touched(struct toolbox *t);
 /* Cuts a result's text to `allowed` bytes, or to what must be said of it if that is more: its head, its tail, how long
  * it is, and the file in the run directory that holds all of it. A file that res names already is kept. -1: no memory,
  * the result is as it was. */

@@ -393,6 +393,7 @@ void toolbox_free(struct toolbox *t)
 	background_release(t);
 	shell_cwd_release(t);
 	read_state_release(&t->state);
+	touched_release(t);
 	roots_free(t->roots);
 	free(t);
 }
