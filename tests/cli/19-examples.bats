@@ -84,6 +84,18 @@ example() { # example NAME [ARGUMENT]...
 	has "$(tail -n 1 "$T/out")" "Test 191 failed first, on day 3"
 }
 
+@test "10: hooks and the verification object, and the work is done at the end" {
+	example 10-hooks-and-verify
+	is "$rc" 0
+	is "$(head -n -1 "$T/out" | tr '\n' '|')" "PreToolUse: error|Stop: success|Verify: error|hook objected|verify objected|"
+	is "$(tail -n 1 "$T/out")" "completed: I changed slug. Blanks become hyphens and punctuation goes."
+	# README shows a part of it
+	local line
+	while read -r line; do
+		grep -qF -- "$line" "$EX/10-hooks-and-verify/job.yaml" || { echo "README has: $line"; return 1; }
+	done < <(sed -n '/^    hooks:/,/^    verify:/p' "$QUERN_SRC/README.md")
+}
+
 @test "each example has its README, a run script and a tape that is checked whole" {
 	local d t
 	for d in "$EX"/*/; do
