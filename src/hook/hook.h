@@ -103,6 +103,7 @@ struct hooks;
 /* Understands all matchers; one that is no regular expression is told (log_warn) and matches nothing. NULL with *e: no
  * memory, or a command that is refused (unconfined, and its file lies where tools can write). */
 struct hooks *hooks_open(const struct hooks_config *cfg, struct error *e);
+/* Once the supervisor has stopped: until then its children call back. */
 void hooks_free(struct hooks *h);
 
 /* Is there anybody to ask about events of that kind, whatever the matcher? NULL hooks: no. */

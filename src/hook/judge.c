@@ -149,6 +149,12 @@ static void judge_status(struct run *run, const struct child_result *res, struct
 
 void judge(struct run *run, const struct child_result *res, struct said *said)
 {
+	if (res->error && supervisor_lost(run->h->cfg.supervisor) && !run->h->lost) {
+		error_set(&run->h->why, ERR_GONE, "%s", res->error);
+		run->h->lost = true;
+	}
+	if (res->out.head.failed == ERR_NOMEM || res->err.head.failed == ERR_NOMEM)
+		hooks_nomem(run->h); /* a part of what it said is missing */
 	if (run->kind == HOOK_VERIFY) {
 		judge_verify(run, res, said);
 	} else if (hook_end(run, res, run->why, sizeof run->why)) {

@@ -34,8 +34,10 @@ static int emit(void *ctx, struct event *ev, struct error *e)
 	/* in its real form too, so that what is written is looked at by the sanitizers */
 	struct buf line = BUF_INIT(BUF_HUGE);
 	line_write(&line, ev, "s", "1", false);
-	assert_false(line.failed);
+	bool failed = line.failed;
 	buf_release(&line);
+	if (failed)
+		return error_nomem(e);
 	if (ev->kind == EVENT_HOOK_STARTED)
 		buf_addf(&w->events, "started %s %s\n", v->name, v->source);
 	else if (ev->kind == EVENT_INFORMATIONAL)
