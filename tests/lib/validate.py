@@ -101,7 +101,8 @@ class Checker:
         if len(self.sessions) == 2:
             self.problem("session_id changes within the run")
         handler = getattr(self, "on_" + (event["subtype"] if event["type"] == "system" else event["type"]), None)
-        first = not self.begun and not event.get("isReplay", False) and event.get("hook_event") != "SessionStart"
+        hook = event.get("hook_event") == "SessionStart" or event.get("subtype") == "informational"
+        first = not self.begun and not event.get("isReplay", False) and not hook
         self.begun = self.begun or first
         if first and event["type"] not in ("result",) and event.get("subtype") != "init":
             self.problem("the first line is no init")
