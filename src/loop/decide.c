@@ -86,6 +86,7 @@ struct verdict loop_decide(struct loop *l)
 	if (empty && !l->state.nudged && l->state.turn_count + !l->state.same_turn < l->cfg->max_turns)
 		return nudge(l);
 	l->state.turn_count += !l->state.same_turn;
+	l->state.same_turn = false; /* it is over: words may follow */
 	struct verdict v = hooks_judge_stop(l);
 	return v.term == TERM_COMPLETED ? loop_judge_target(l) : v;
 }

@@ -111,15 +111,24 @@ void loop_say(struct loop *l, const char *text)
 	say(l, text);
 }
 
-void loop_say_behind(struct loop *l, const char *text)
+/* Nothing but results may follow an answer that waits for its server, and nothing at all one that was paused. */
+static bool must_wait(const struct loop *l)
 {
 	const struct history *h = l->state.messages;
+	bool answered = h->n && h->v[h->n - 1]->role == ROLE_ASSISTANT;
 
+	if (answered && l->state.same_turn)
+		return true;
+	return h->n > 1 && message_awaits_server(h->v[h->n - (answered ? 1 : 2)]);
+}
+
+void loop_say_behind(struct loop *l, const char *text)
+{
 	if (text)
 		buf_addf(&l->unsaid, "%s%s", l->unsaid.len ? "\n" : "", text);
 	if (l->unsaid.failed)
 		l->nomem = true;
-	if (!l->nomem && !(h->n > 1 && message_awaits_server(h->v[h->n - 2])))
+	if (!l->nomem && !must_wait(l))
 		say_what_waited(l);
 }
 

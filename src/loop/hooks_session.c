@@ -113,6 +113,9 @@ static enum terminal_reason ask_start(struct loop *l)
 		                        .model = loop_model(l) };
 	struct loop_event ev;
 
+	if (loop_abort_due(l)) /* the next message starts it, if there is one */
+		return loop_cut_short(l);
+	l->session_started = true;
 	switch (loop_ask(l, &call, &ev)) {
 	case ASKED_NOBODY:
 		return TERM_NONE;
@@ -179,7 +182,7 @@ enum terminal_reason hooks_open_message(struct loop *l)
 	struct event init = { .kind = EVENT_INIT };
 	enum terminal_reason stopped = TERM_NONE;
 
-	if (l->messages == 1 && !l->nomem)
+	if (!l->session_started && !l->nomem)
 		stopped = ask_start(l);
 	init.u.init = l->cfg->init;
 	loop_emit(l, &init);

@@ -153,9 +153,9 @@ struct loop {
 	struct background background;
 	int messages; /* of the user that were, or are, worked on */
 	struct session_start start;
-	bool session_ended;              /* its hooks have been told */
-	size_t old_messages, old_blocks; /* in history, and in its last message, before the user's message came */
-	int64_t output_before;           /* tokens of accepted answers to the messages before */
+	bool session_started, session_ended; /* its hooks were asked, and have been told */
+	size_t old_messages, old_blocks;     /* in history, and in its last message, before the user's message came */
+	int64_t output_before;               /* tokens of accepted answers to the messages before */
 	struct verification verification;
 	int64_t began; /* monotonic ms: the message's durations count from here */
 	/* how it ends */
