@@ -29,7 +29,7 @@ static void check_session_start(struct sim *s, const struct hook_call *call)
 	}
 	if (!s->cfg.source || strcmp(call->source, s->cfg.source) != 0)
 		sim_problem(s, "the session's source is '%s'", call->source);
-	if (w->starts || w->events || s->requests)
+	if (w->starts || !w->begins || s->requests)
 		sim_problem(s, "a session starts that has started");
 }
 
@@ -172,6 +172,23 @@ static bool holds(const struct message *m, const char *text)
 	return false;
 }
 
+/* Who has a word in it was asked before. */
+void check_asked(struct sim *s, const struct step *step)
+{
+	const struct witness *w = s->w;
+
+	if (s->requests == w->requests_before + 1 && sim_has_hook(s, HOOK_USER_PROMPT_SUBMIT) &&
+	    w->said[HOOK_USER_PROMPT_SUBMIT] != PASS)
+		sim_problem(s, "a prompt is sent, and hooks have said %d", w->said[HOOK_USER_PROMPT_SUBMIT]);
+	if (step->req->kind != MODEL_MAIN)
+		return;
+	if (sim_has_hook(s, HOOK_POST_COMPACT) && w->compact_ends != w->boundaries)
+		sim_problem(s, "%d compactions were told of %d", w->compact_ends, w->boundaries);
+	if (sim_has_hook(s, HOOK_SESSION_START) && (w->compact_starts != w->boundaries || w->starts != 1))
+		sim_problem(s, "%d starts behind a compaction were told of %d, and %d others", w->compact_starts,
+		            w->boundaries, w->starts);
+}
+
 /* Nothing is begun meanwhile or behind; and an objection reaches the model. */
 void check_hook_over(struct sim *s, const struct step *step)
 {
@@ -208,6 +225,10 @@ void check_objection(struct sim *s, const struct step *step)
 	if (goes_on != (by_stop || by_verify) || w->said[HOOK_STOP] == END || w->hook_ended)
 		sim_problem(s, "%s, and the hooks have said %d and %d", ev->u.transition.reason, w->said[HOOK_STOP],
 		            w->said[HOOK_VERIFY]);
+	bool tools = !strcmp(ev->u.transition.reason, continue_row(CONT_NEXT_TURN)->name) ||
+	             !strcmp(ev->u.transition.reason, continue_row(CONT_SALVAGED_STREAM)->name);
+	if (tools && w->nopen && sim_has_hook(s, HOOK_POST_TOOL_BATCH) && w->said[HOOK_POST_TOOL_BATCH] != PASS)
+		sim_problem(s, "a batch of calls is sent, and hooks have said %d", w->said[HOOK_POST_TOOL_BATCH]);
 	if (goes_on && by_verify && w->repairs_asked >= s->cfg.max_repairs)
 		sim_problem(s, "repair %d of %d", w->repairs_asked + 1, s->cfg.max_repairs);
 }

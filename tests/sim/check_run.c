@@ -180,6 +180,9 @@ void check_withheld(struct sim *s, const struct step *step)
 
 	/* a signal that was there before hooks could be told */
 	must |= r->reason == TERM_ABORTED_TOOLS && (s->w->signalled || s->w->interrupted) && s->w->synthetics == 1;
+	/* and what broke, or came, when the end was told */
+	must |= s->w->ends && s->w->synthetics == 1 &&
+	        (r->reason == TERM_INTERNAL_ERROR || r->reason == TERM_ABORTED_TOOLS);
 	for (size_t i = 0; i < LENGTH(shown); i++)
 		must |= r->reason == shown[i];
 	if (s->starved)

@@ -11,6 +11,9 @@ check_fn check_pairing, check_roles, check_bound, check_prefix, check_gate, chec
         check_forgotten, check_tools_sent, check_withdrawn_lines, check_sums, check_overloads, check_shrinks,
         check_fits, check_results_fit, check_kept;
 
+/* ---- check_budgets.c ---- */
+check_fn check_limits, check_note, check_noted, check_target, check_target_met;
+
 /* ---- marks.c ---- */
 check_fn check_marks;
 
@@ -24,6 +27,6 @@ check_fn check_results, check_all_answered, check_one_result, check_last_line, c
         check_account, check_history, check_background, check_steps, check_whole, check_unread;
 
 /* ---- check_hooks.c ---- */
-check_fn check_hook, check_closed, check_hook_over, check_objection, check_heard;
+check_fn check_hook, check_asked, check_closed, check_hook_over, check_objection, check_heard;
 
 #endif

@@ -25,7 +25,7 @@ static const unsigned none[SIM_HOOK_SORTS] = { 1 };
 static const unsigned stop_moods[][SIM_HOOK_SORTS] = {
 	{ 0, 8, 8, 1, 1, 2, 2, 1 }, { 0, 0, 1 }, { 0, 2, 8, 0, 1 }, { 1, 1, 1, 1, 1, 1, 1, 1, 1 }, { 0, 1 },
 };
-__attribute__((unused)) static const unsigned early_moods[][SIM_HOOK_SORTS] = {
+static const unsigned early_moods[][SIM_HOOK_SORTS] = {
 	{ 0, 1 }, { 1, 20, 1, 1, 1, 2, 1, 1 }, { 0, 9, 0, 0, 0, 1 }, { 10, 10, 1, 1, 1, 1, 1, 1, 1 }, { 0, 20, 1 },
 };
 static const unsigned late_moods[][SIM_HOOK_SORTS] = {
@@ -41,8 +41,14 @@ struct kind_of_hook {
 #define MOODS 5
 
 static const struct kind_of_hook asked[] = {
-	{ HOOK_STOP, stop_moods, 2, false },
+	{ HOOK_STOP, stop_moods, 2, true },
 	{ HOOK_STOP_FAILURE, late_moods, 3, false },
+	{ HOOK_SESSION_START, early_moods, 5, true },
+	{ HOOK_USER_PROMPT_SUBMIT, early_moods, 5, true },
+	{ HOOK_POST_TOOL_BATCH, early_moods, 5, true },
+	{ HOOK_PRE_COMPACT, late_moods, 5, false },
+	{ HOOK_POST_COMPACT, late_moods, 5, false },
+	{ HOOK_SESSION_END, late_moods, 5, false },
 };
 
 static const struct kind_of_hook *row_of(enum hook_event kind)
@@ -65,7 +71,7 @@ void sim_draw_hooks(struct sim *s)
 	for (size_t i = 0; i < LENGTH(asked); i++)
 		if (sim_one_in(s, asked[i].one_in))
 			s->moods.hooks[asked[i].kind] = asked[i].moods[sim_draw(s, MOODS)];
-	if (sim_draw(s, 4) < 4)
+	if (!sim_one_in(s, 4))
 		return;
 	s->moods.hooks[HOOK_VERIFY] = none;
 	s->moods.verify_fails = failures[sim_draw(s, LENGTH(failures))];

@@ -76,8 +76,9 @@ static bool stands_right(const struct sim *s, const struct spot *at, enum mark_p
 	if (m->role != ROLE_USER)
 		return false;
 	if (place == MARK_IN_FRONT)
-		return at->block + 1 < m->n && m->blocks[at->block + 1]->kind == BLOCK_TEXT &&
-		       sim_begins(m->blocks[at->block + 1]->text, s->w->prompt);
+		return (at->message + at->block == 0) ||
+		       (at->block + 1 < m->n && m->blocks[at->block + 1]->kind == BLOCK_TEXT &&
+		        sim_begins(m->blocks[at->block + 1]->text, s->w->prompt));
 	if (place == MARK_ANYWHERE)
 		return true;
 	for (size_t k = at->block + 1; k < m->n; k++)

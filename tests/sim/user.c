@@ -30,6 +30,7 @@ void sim_draw_user(struct sim *s)
 	s->nmarks = FIRST_FREE;
 	if (sim_one_in(s, 5))
 		s->messages = further + 2 - sim_draw(s, 3);
+	s->stays_open = s->messages && sim_one_in(s, 3);
 	if (sim_one_in(s, 6) && !s->calm)
 		draw_arrivals(s);
 	if (sim_one_in(s, 8) && !s->calm)

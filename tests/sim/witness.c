@@ -349,6 +349,8 @@ void witness_message(struct sim *s, const char *text)
 	struct witness *w = s->w;
 
 	w->prompt = text;
+	w->output = w->output_then = w->last_gain = w->target_nudges = 0;
+	w->output_unsure = w->wants_note = false;
 	w->arrival = NULL;
 	w->messages++;
 	w->requests_before = s->requests;
@@ -513,6 +515,8 @@ static void see_transition(struct sim *s, const struct event_transition *t)
 		witness_due(s, s->w->beside, MARK_BEHIND);
 	}
 	count_transition(s->w, to);
+	s->w->output_unsure |= to == CONT_SALVAGED_STREAM;
+	witness_near(s, to);
 	calls_settled(s->w);
 	s->w->pending_lines = 0;
 }
@@ -581,6 +585,7 @@ void witness_event(struct sim *s, const struct event *ev)
 	w->backs_off |= ev->kind == EVENT_API_RETRY;
 	if (ev->kind == EVENT_ASSISTANT && ev->u.assistant.stop_reason) {
 		w->accepted = true;
+		w->output += ev->u.assistant.usage->output > 0 ? ev->u.assistant.usage->output : 0;
 		forget_verdicts(w); /* they were about another answer */
 	}
 	if (ev->kind == EVENT_ASSISTANT && !ev->u.assistant.error)

@@ -147,6 +147,11 @@ struct witness {
 	bool hook_ended;
 	char first[32]; /* what the conversation begins with */
 	/* money and limits */
+	int64_t output, output_then,
+	        last_gain;  /* tokens of accepted answers; at the last nudge; what that one's brought */
+	bool output_unsure; /* a broken answer was kept */
+	int target_nudges, notes;
+	bool wants_note;
 	struct flight flight[2]; /* foreground, background */
 	int64_t tokens, cost;
 	int turns, bounded_requests, repairs, clamps, attempts;
@@ -240,6 +245,9 @@ void witness_flight_ends(struct sim *s, enum model_kind kind);
 void witness_forget(struct sim *s, const char *id);
 void witness_cut(struct sim *s, const char *id); /* its result is shortened, and the tools know of that */
 const struct catalog_row *witness_row(const struct sim *s, const char *model);
+
+/* ---- check_budgets.c ---- */
+void witness_near(struct sim *s, enum continue_reason to);
 
 /* ---- marks.c ---- */
 const char *sim_mark(struct sim *s, char *out, size_t max);               /* a new one */
