@@ -42,7 +42,7 @@ const struct job_note job_notes[] = {
 	{ "limits.max_cost_usd",
 	  "Counted by list prices, or by model.price; an error for a model whose price is not known" },
 	{ "limits.token_target", "See VERIFICATION AND TARGETS" },
-	{ "limits.max_stop_blocks", "They are counted over all of the run" },
+	{ "limits.max_stop_blocks", "One more ends the run with stop_blocks_exhausted" },
 	{ "limits.wall_time", "It runs from the start of the program, so waiting for stdin counts" },
 	{ "limits.max_requests", "When it is reached the run ends with budget_exhausted" },
 	{ "limits.max_tool_calls",

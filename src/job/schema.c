@@ -492,7 +492,7 @@ const struct job_key job_keys[] = {
 	  .max = 1000000,
 	  .fallback = "10",
 	  .group = GROUP_LIMITS,
-	  .help = "most objections of stop hooks that the run goes on from; 0 = the first ends it" },
+	  .help = "most objections of stop hooks that the run goes on from, in all; 0 = no limit" },
 	{ .path = "limits.stdin_bytes",
 	  .type = KEY_BYTES,
 	  .at = AT(stdin_bytes),

@@ -46,7 +46,10 @@ void account_request(struct loop *l, const char *model, const struct catalog_row
 		return;
 	}
 	a->models = grown;
-	a->models[a->nmodels++] = (struct model_usage){ model, { 0 }, 0, row->window, row->max_output };
+	a->models[a->nmodels++] = (struct model_usage){ .model = model,
+		                                        .window = row->window,
+		                                        .max_output = row->max_output,
+		                                        .own_price = row->flags & CAT_OWN_PRICE };
 }
 
 void account_attempt(struct loop *l, const char *model, const struct catalog_row *row, const struct usage *u,

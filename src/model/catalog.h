@@ -10,7 +10,8 @@
 enum catalog_flags {
 	CAT_THINKS_BY_DEFAULT = 1, /* default output cap min(32,000, max) instead of 8,000 */
 	CAT_THINKING_BOUND = 2,    /* thinking is valid for an unchanged prefix only */
-	CAT_DENSE_TOKENS = 4       /* bytes/3 instead of bytes/4 */
+	CAT_DENSE_TOKENS = 4,      /* bytes/3 instead of bytes/4 */
+	CAT_OWN_PRICE = 8          /* the price is the user's, not the vendor's list price */
 };
 
 /* Prices in nano-USD a token (= milli-USD a million tokens). */

@@ -56,6 +56,7 @@ struct model_usage {
 	struct usage usage;         /* everything paid, withdrawn attempts included */
 	int64_t cost_nano_usd;      /* -1 = price not known */
 	int64_t window, max_output; /* 0 = unknown */
+	bool own_price;             /* the user's, not the list price */
 };
 
 struct limit_line {

@@ -41,13 +41,22 @@ static void key_strings(struct line *l, const char *key, const char *const *list
 	jo_end(&l->out);
 }
 
+static const char *cost_basis(bool known, bool own)
+{
+	return !known ? "unknown" : own ? "managed" : "list";
+}
+
 static void write_cost(struct json_out *o, const struct event_result *v)
 {
+	bool own = false;
+
+	for (size_t i = 0; i < v->nmodels; i++)
+		own |= v->models[i].own_price;
 	if (v->cost_nano_usd < 0)
 		jo_knull(o, "total_cost_usd");
 	else
 		key_usd(o, "total_cost_usd", v->cost_nano_usd);
-	jo_kstr(o, "costBasis", v->cost_nano_usd < 0 ? "unknown" : "list");
+	jo_kstr(o, "costBasis", cost_basis(v->cost_nano_usd >= 0, own));
 	if (v->cost_lower_bound)
 		jo_kbool(o, "cost_lower_bound", true);
 }
@@ -68,7 +77,7 @@ static void write_models(struct json_out *o, const struct event_result *v)
 		jo_kint(o, "cacheCreationInputTokens", told(m->usage.cache_creation));
 		jo_kint(o, "webSearchRequests", told(m->usage.web_searches));
 		key_usd(o, "costUSD", priced ? m->cost_nano_usd : 0);
-		jo_kstr(o, "costBasis", priced ? "list" : "unknown");
+		jo_kstr(o, "costBasis", cost_basis(priced, m->own_price));
 		jo_kint(o, "contextWindow", m->window);
 		jo_kint(o, "maxOutputTokens", m->max_output);
 		jo_end(o);

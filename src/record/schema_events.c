@@ -353,7 +353,7 @@ static const char *const error_categories[] = {
 static const char *const permission_modes[] = {
 	"default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", NULL
 };
-static const char *const cost_bases[] = { "list", "unknown", NULL };
+static const char *const cost_bases[] = { "list", "managed", "unknown", NULL };
 
 static void fields(struct json_out *o, const struct schema_field *f)
 {

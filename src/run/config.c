@@ -28,6 +28,7 @@ static const struct catalog_row *row_of(struct world *w, const char *model)
 	*row = *known;
 	row->price = (struct catalog_price){ p->input, p->cache_write, p->cache_write, p->cache_read, p->output };
 	row->step_above = 0;
+	row->flags |= CAT_OWN_PRICE;
 	return row;
 }
 

@@ -29,6 +29,34 @@ limit() { result ".limits.$1 | $2"; }
 	[ "$(limit token_budget .left)" -lt 0 ]
 }
 
+@test "a cost limit needs a price: the catalog's, or the job's" {
+	q -p go -m m-1 --max-budget-usd 1
+	exits 2 turn_setup_failed
+	err_has "limits.max_cost_usd: the price of model 'm-1' is not known: give model.price"
+	serve '[{"text":"end","usage":{"input_tokens":1000,"output_tokens":100,"cache_read_input_tokens":2000}}]'
+	q -p go -m m-1 --max-budget-usd 1 --set 'model.price={input: 3, output: 15, cache_read: 0.3}'
+	exits 0 completed
+	is "$(result '.total_cost_usd, .costBasis, .modelUsage["m-1"].costBasis, .limits.max_cost_usd.left' | tr '\n' ' ')" "0.0051 managed managed 0.9949 "
+}
+
+@test "the job's price wins over the catalog's for its model, and is for others whose price is not known" {
+	local usage='"usage":{"input_tokens":1000000,"output_tokens":0}'
+	serve "[{\"text\":\"end\",$usage}]"
+	q -p go -m claude-haiku-4-5 --set 'model.price={input: 2, output: 0}'
+	exits 0 completed
+	is "$(result .total_cost_usd)" 2
+	stop_server
+	serve "[{\"status\":529,\"headers\":{\"retry-after\":\"0\"},\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"},\"repeat\":3},{\"text\":\"end\",$usage}]"
+	q -p go -m m-1 --fallback-model claude-haiku-4-5 --max-budget-usd 9 --set 'model.price={input: 2, output: 0}'
+	exits 0 completed
+	is "$(result .total_cost_usd,.costBasis | tr '\n' ' ')" "1 managed "
+	stop_server
+	serve "[{\"status\":529,\"headers\":{\"retry-after\":\"0\"},\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"},\"repeat\":3},{\"text\":\"end\",$usage}]"
+	q -p go -m m-1 --fallback-model m-2 --max-budget-usd 9 --set 'model.price={input: 2, output: 0}'
+	exits 0 completed
+	is "$(result .total_cost_usd)" 2
+}
+
 @test "a failed attempt that was billed counts" {
 	serve '[{"text":"some words here","stop_after":3,"first_usage":{"input_tokens":500,"output_tokens":1},"no_end":true,"then":"close"},{"text":"end"}]'
 	q -p go --token-budget 400 -m m-1
