@@ -111,8 +111,10 @@ static int set_prompts(struct request *r)
 		return 0;
 	}
 	struct job *job = own_job(r->s);
-	if (system)
+	if (system) {
+		job->environment = job->environment && job->system; /* as with --system-prompt */
 		job->system = system;
+	}
 	if (append)
 		job->system_append = append;
 	return 0;

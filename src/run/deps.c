@@ -209,7 +209,7 @@ int world_emit(void *ctx, struct event *ev, struct error *e)
 		log_warn("%s", ev->u.notice.text);
 	else if (ev->kind == EVENT_RESULT)
 		prepare_result(w, ev);
-	if (w->result_is_last)
+	if (w->result_is_last || world_session_rests(w))
 		return 0;
 	world_session_emits(w, ev);
 	int rc = recorder_emit(w->recorder, ev, e);

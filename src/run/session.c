@@ -84,6 +84,13 @@ void world_session_emits(struct world *w, struct event *ev)
 			mark(ev, m, i == 0);
 }
 
+bool world_session_rests(const struct world *w)
+{
+	const struct session *s = w->session;
+
+	return s && s->results && !s->working;
+}
+
 void world_session_emitted(struct world *w, const struct event *ev)
 {
 	struct session *s = w->session;
@@ -230,15 +237,14 @@ static int add(struct world *w, struct message *m, struct error *e)
 static int take_prompt(struct talk *t, struct error *e)
 {
 	struct world *w = t->s.w;
-	struct message *m = w->history.n && !t->s.loop ? message_ref(w->history.v[0]) : NULL;
+	struct message *task = w->task;
 
-	if (!m)
+	if (!task)
 		return 0;
-	history_release(&w->history);
-	if (!open_loop(t, e))
-		return add(w, m, e) ? -1 : 1;
-	message_unref(m);
-	return -1;
+	if (world_tell_first(w, task, e) || open_loop(t, e))
+		return -1;
+	w->task = NULL;
+	return add(w, task, e) ? -1 : 1;
 }
 
 /* 1: it is to be worked on, 0: it only says something. */

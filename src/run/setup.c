@@ -76,8 +76,8 @@ static int make_history(struct world *w, struct error *e)
 {
 	struct message *task = w->task;
 
-	if (!task)
-		return 0;
+	if (!task || w->job->stream_input)
+		return 0; /* a session begins without any */
 	if (world_tell_first(w, task, e))
 		return -1;
 	w->task = NULL;

@@ -194,6 +194,8 @@ int world_converse(struct world *w, int *code, int *died_by, struct error *e);
 /* Of the loop's deps. What the second says of a message it says until that has its result. */
 struct message *world_user_message(void *ctx);
 bool world_more_to_come(void *ctx);
+/* Between two messages: what comes late of the one before is not to stand behind its result. */
+bool world_session_rests(const struct world *w);
 /* In front of each event, and behind it. */
 void world_session_emits(struct world *w, struct event *ev);
 void world_session_emitted(struct world *w, const struct event *ev);

@@ -336,6 +336,7 @@ session_in() { q_in "$1" --input-format stream-json "${@:2}"; }
 	is "$(system_of)" "be brief
 
 be kind
+
 and on time"
 	is "$(ev 'select(.code=="control_unsupported").text')" "initialize: hooks: not supported, without effect"
 	is "$(answer g .subtype) $(answer h .subtype) $(answer i .subtype)" "error error success"
