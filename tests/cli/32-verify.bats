@@ -12,7 +12,7 @@ sources() { ev 'select(.subtype=="quern_transition") | "\(.reason) \(.source // 
 
 @test "it fails, the model repairs the workspace, it passes" {
 	verify 'cat built || { echo nothing is built; exit 1; }'
-	serve "$(script "$(say done)" "$(bash_call 'echo yes >built')" "$(say repaired)")"
+	serve "$(script "$(say 'done')" "$(bash_call 'echo yes >built')" "$(say repaired)")"
 	q "$T/job.yaml"
 	exits 0 completed
 	is "$(cat built)" yes
@@ -37,14 +37,14 @@ sources() { ev 'select(.subtype=="quern_transition") | "\(.reason) \(.source // 
 
 @test "it passes at once" {
 	verify true
-	serve "$(script "$(say done)")"
+	serve "$(script "$(say 'done')")"
 	q "$T/job.yaml"
 	exits 0 completed
 	is "$(result '.verification | "\(.runs) \(.failures) \(.passed)"')" "1 0 true"
 }
 
 @test "without one the result has no word of it" {
-	serve "$(script "$(say done)")"
+	serve "$(script "$(say 'done')")"
 	q -p go
 	exits 0 completed
 	is "$(result .verification)" null
@@ -63,7 +63,7 @@ sources() { ev 'select(.subtype=="quern_transition") | "\(.reason) \(.source // 
 
 @test "a repair for which no turn is left ends as the limit does" {
 	verify 'exit 1'
-	serve "$(script "$(say done)")"
+	serve "$(script "$(say 'done')")"
 	q "$T/job.yaml" --max-turns 1
 	exits 10 max_turns
 	is "$(sources)" "stop_hook_blocking verify"
@@ -71,7 +71,7 @@ sources() { ev 'select(.subtype=="quern_transition") | "\(.reason) \(.source // 
 
 @test "a signal while it runs: one result, and no child stays" {
 	verify 'echo $$ >pid; exec sleep 300'
-	serve "$(script "$(say done)")"
+	serve "$(script "$(say 'done')")"
 	timeout 60 "$QUERN" --base-url "$BASE" "$T/job.yaml" >"$T/out" 2>"$T/err" 3>&- &
 	local waited=$!
 	wait_for test -s pid
