@@ -239,6 +239,23 @@ PostToolUse: look again
 	has "$(ev 'select(.subtype=="init").tools_withheld | join(" ")')" 'Edit: not allowed'
 }
 
+@test "a tool of the job's own that only hooks allow" {
+	printf '#!/bin/sh\ncat >got\n' >own.sh
+	chmod +x own.sh
+	JOB='tools: {external: [{name: own, description: mine, command: [./own.sh]}]}'
+	hooks PreToolUse own "$(decide allow)"
+	serve "$(script "$(call own '{}')" "$(say end)")"
+	j
+	exits 0
+	is "$(cat got)" '{}'
+	j --check
+	is "$rc" 0
+	hooks PostToolUse own true
+	j
+	exits 2
+	err_has 'no rule allows own'
+}
+
 @test "a call that a hook denied is not counted as one" {
 	hooks PreToolUse Bash 'grep -q denied && exit 2; exit 0'
 	serve "$(script "$(touch_call denied)" "$(touch_call)" "$(say end)")"

@@ -600,6 +600,9 @@ static void what_a_session_left_for_commands(void **state)
 	start_session(w, "exit 0\n");
 	assert_contains(tool_world_call(w, "Bash", "{\"command\":\"echo run\"}"),
 	                "(CLAUDE_ENV_FILE) ended the shell before the command");
+	start_session(w, "sleep 300\n");
+	assert_contains(tool_world_call(w, "Bash", "{\"command\":\"echo run\",\"timeout\":300}"),
+	                "(CLAUDE_ENV_FILE) ended the shell before the command");
 }
 
 static int setup(void **state)
