@@ -67,7 +67,7 @@ static const char *store(struct run *run, const struct buf *b)
 	const struct hooks_config *cfg = &run->h->cfg;
 	char name[48];
 
-	snprintf(name, sizeof name, "hook-%s.txt", run->id);
+	snprintf(name, sizeof name, "%s.txt", run->id);
 	const char *path = cfg->store ? cfg->store(cfg->ctx, name, buf_str(b), b->len) : NULL;
 	if (path)
 		run->file = path;
