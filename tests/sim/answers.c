@@ -471,9 +471,16 @@ static void theme_overloaded(struct sim *s)
 	*mood_of(s, fault_too_long) += 4;
 }
 
+/* Final answers one after the other, for those who object to them. */
+static void theme_final(struct sim *s)
+{
+	*mood_of(s, answer_final) += 60;
+	s->cfg.max_turns += 8;
+}
+
 static void (*const themes[])(struct sim *s) = {
 	no_theme,      no_theme,        no_theme,         no_theme,         theme_full,   theme_full,
-	theme_refused, theme_malformed, theme_overloaded, theme_no_summary, theme_refill,
+	theme_refused, theme_malformed, theme_overloaded, theme_no_summary, theme_refill, theme_final,
 };
 
 void sim_draw_moods(struct sim *s)

@@ -298,6 +298,11 @@ void check_heard(struct sim *s, const struct step *step)
 
 	if (r == TERM_INTERNAL_ERROR)
 		return;
+	bool aborted = r == TERM_ABORTED_TOOLS || r == TERM_ABORTED_STREAMING;
+	if (aborted && !w->signalled && !w->interrupted && s->clock < s->cfg.deadline)
+		sim_problem(s, "nothing has cut this message short");
+	if (w->signalled && !aborted && r != TERM_INTERNAL_ERROR)
+		sim_problem(s, "%s, and a signal came", terminal_row(r)->name);
 	check_hook_ended(s, &step->event->u.result);
 	check_session_over(s);
 	check_verified(s, &step->event->u.result);
@@ -314,8 +319,6 @@ void check_heard(struct sim *s, const struct step *step)
 	if (is_failure(r) && !w->told_failure && !stopped && s->clock < s->cfg.deadline &&
 	    sim_has_hook(s, HOOK_STOP_FAILURE))
 		sim_problem(s, "%s, and no hook is told", terminal_row(r)->name);
-	if (is_failure(r) && w->signalled && !w->ends)
-		sim_problem(s, "%s, and a signal came", terminal_row(r)->name);
 	if (w->told_failure && !is_failure(r) && (r != TERM_ABORTED_TOOLS || !w->signalled))
 		sim_problem(s, "%s, and the hooks were told of an API error", terminal_row(r)->name);
 }

@@ -25,6 +25,8 @@ static const struct rule {
 	{ CONT_EMPTY_NUDGE, CONT_EMPTY_NUDGE, "once until the next turn" },
 	{ CONT_MAX_OUTPUT_ESCALATE, CONT_MAX_OUTPUT_ESCALATE, "it was raised as far as it goes" },
 	{ CONT_EMPTY_NUDGE, TERMINAL(TERM_MAX_TURNS), "a nudge is a wish: the run is completed" },
+	{ CONT_TOKEN_BUDGET, TERMINAL(TERM_MAX_TURNS), "a nudge is a wish: the run is completed" },
+	{ CONT_TOKEN_BUDGET, TERMINAL(TERM_MALFORMED_TOOL_USE), "the answer before held no call" },
 	{ CONT_STOP_HOOK_BLOCKING, TERMINAL(TERM_MALFORMED_TOOL_USE), "the answer before held no call" },
 	{ CONT_SALVAGED_STREAM, TERMINAL(TERM_MALFORMED_TOOL_USE), "a call of the answer before was usable" },
 	/* the beginning: one message, nothing to drop, no answer */

@@ -348,6 +348,7 @@ void witness_message(struct sim *s, const char *text)
 {
 	struct witness *w = s->w;
 
+	w->compact_ends = w->compact_starts = w->boundaries; /* what was cut short is over */
 	w->prompt = text;
 	w->output = w->output_then = w->last_gain = w->target_nudges = 0;
 	w->output_unsure = w->wants_note = false;

@@ -19,6 +19,7 @@ static const struct {
 } often[] = {
 	{ "(begin)", "next_turn max_output_tokens_escalate max_output_tokens_recovery model_fallback "
 	             "salvaged_stream pause_turn empty_answer_nudge stop_hook_blocking "
+	             "token_budget_continuation hook_stopped verify_failed collapse_drain_retry "
 	             "stop_hook_prevented completed internal_error "
 	             "prompt_too_long blocking_limit budget_exhausted max_output_tokens model_error "
 	             "image_error refusal permission_denied aborted_streaming aborted_tools "
@@ -26,6 +27,7 @@ static const struct {
 	{ "next_turn", "next_turn max_output_tokens_escalate max_output_tokens_recovery "
 	               "collapse_drain_retry reactive_compact_retry model_fallback salvaged_stream "
 	               "pause_turn empty_answer_nudge stop_hook_blocking stop_hook_prevented "
+	               "token_budget_continuation hook_stopped verify_failed "
 	               "completed max_turns prompt_too_long blocking_limit "
 	               "budget_exhausted max_output_tokens malformed_tool_use_exhausted model_error "
 	               "image_error refusal permission_denied aborted_streaming aborted_tools "
@@ -37,7 +39,8 @@ static const struct {
 	{ "reactive_compact_retry", "next_turn " },
 	{ "model_fallback", "next_turn model_fallback completed prompt_too_long max_output_tokens model_error " },
 	{ "salvaged_stream", "next_turn salvaged_stream completed max_turns model_error " },
-	{ "stop_hook_blocking", "next_turn stop_hook_blocking pause_turn empty_answer_nudge completed max_turns "
+	{ "token_budget_continuation", "next_turn token_budget_continuation completed model_error " },
+	{ "stop_hook_blocking", "verify_failed next_turn stop_hook_blocking pause_turn empty_answer_nudge completed max_turns "
 	                        "prompt_too_long budget_exhausted model_error image_error replay_mismatch " },
 	{ "pause_turn",
 	  "stop_hook_blocking next_turn max_output_tokens_recovery pause_turn empty_answer_nudge completed "
