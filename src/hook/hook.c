@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json_out.h"
 #include "hook/internal.h"
 
 #define END_MAX_MS 60000
@@ -143,6 +144,25 @@ void hooks_free(struct hooks *h)
 	free(h->project_env);
 	free(h->file_env);
 	free(h);
+}
+
+void hooks_describe(const struct hooks *h, const char *const *tools, struct buf *out)
+{
+	for (const struct handler *a = h ? h->v : NULL; a && a < h->v + h->n; a++) {
+		const char *text = a->matcher.text, *before = ": ";
+
+		if (!text || !hook_is_about_tools(a->decl->event))
+			continue;
+		buf_addf(out, "# hook: %s of ", hook_event_name(a->decl->event));
+		json_quote(out, text, strlen(text));
+		for (const char *const *tool = tools; *tool; tool++) {
+			if (!matcher_meets(&a->matcher, &h->regex, *tool))
+				continue;
+			buf_addf(out, "%s%s", before, *tool);
+			before = ", ";
+		}
+		buf_adds(out, *before == ':' ? ": none of the tools\n" : "\n");
+	}
 }
 
 bool hooks_any(const struct hooks *h, enum hook_event kind)

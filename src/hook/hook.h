@@ -112,6 +112,9 @@ bool hooks_any(const struct hooks *h, enum hook_event kind);
  * it? */
 bool hooks_may_allow(const struct hooks *h, enum hook_event kind, const char *tool);
 
+/* For --check: a line that begins with '#' for each matcher of names of tools, with those of `tools` that it meets. */
+void hooks_describe(const struct hooks *h, const char *const *tools, struct buf *out);
+
 /* Called inside reactor_wait, once. */
 typedef void (*hooks_done)(void *ctx, const struct hook_answer *answer);
 /* Asks all that this is the business of. 1 = done comes, 0 = nobody (NULL hooks too), -1 *e: out of memory, supervisor

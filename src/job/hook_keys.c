@@ -188,12 +188,6 @@ static int use_bash(const struct reading *r, struct job_hook *h)
 	return 0;
 }
 
-static bool is_about_tools(enum hook_event event)
-{
-	return event == HOOK_PRE_TOOL_USE || event == HOOK_PERMISSION_REQUEST || event == HOOK_POST_TOOL_USE ||
-	       event == HOOK_POST_TOOL_USE_FAILURE;
-}
-
 /* What the members say together. 1: it runs. 0: it does not, which is told. -1: an error. */
 static int judge(const struct reading *r, struct job_handler *h, const struct yaml_node *map, const char *path)
 {
@@ -203,7 +197,7 @@ static int judge(const struct reading *r, struct job_handler *h, const struct ya
 		return -1;
 	if (h->once && cannot(r, yaml_get(map, "once"), path, "once is not supported: the hook runs each time"))
 		return -1;
-	if (h->hook.if_rule && !is_about_tools(r->event))
+	if (h->hook.if_rule && !hook_is_about_tools(r->event))
 		return cannot(r, yaml_get(map, "if"), path,
 		              "if is about calls of tools: with it a hook of this event never runs");
 	if (h->shell && h->hook.args)

@@ -52,3 +52,8 @@ const char *hook_event_silent(size_t i)
 {
 	return i < sizeof silent / sizeof *silent ? silent[i] : NULL;
 }
+
+bool hook_is_about_tools(enum hook_event event)
+{
+	return event >= HOOK_PRE_TOOL_USE && event <= HOOK_POST_TOOL_USE_FAILURE;
+}

@@ -33,6 +33,8 @@ enum hook_event {
 const char *hook_event_name(enum hook_event event);
 /* 1: *event. 0: an event that Claude Code has and that never fires here. -1: no such event is known. */
 int hook_event_find(const char *name, enum hook_event *event);
+/* Are its matchers about names of tools? */
+bool hook_is_about_tools(enum hook_event event);
 /* The i-th of the events that never fire, NULL behind the last. */
 const char *hook_event_silent(size_t i);
 

@@ -109,6 +109,24 @@ static void tell_marks(const struct world *w, struct buf *out)
 	}
 }
 
+/* Which tools each matcher is about. */
+static int tell_hooks(struct world *w, struct buf *out, struct error *e)
+{
+	const struct job *job = w->job;
+	size_t n = 0;
+
+	while (job->tools[n])
+		n++;
+	const char **names = arena_alloc(&w->arena, (n + job->nexternal + 1) * sizeof *names);
+	if (!names)
+		return error_nomem(e);
+	memcpy(names, job->tools, n * sizeof *names);
+	for (size_t i = 0; i < job->nexternal; i++)
+		names[n + i] = job->external[i].name;
+	hooks_describe(w->hooks, names, out);
+	return 0;
+}
+
 static void tell_attachments(const struct attachments *a, struct buf *out)
 {
 	for (size_t i = 0; i < a->n; i++) {
@@ -129,6 +147,9 @@ int run_check(struct job *job, struct buf *notes, struct error *e)
 		tell_marks(&w, notes);
 		tell_attachments(&w.attachments, notes);
 		tell_rules(w.permissions, notes);
+		rc = tell_hooks(&w, notes, e);
+	}
+	if (rc == 0) {
 		sandbox_describe(w.sandbox, notes);
 		rc = check_kernel(&w, notes, e);
 	}

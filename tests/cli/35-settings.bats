@@ -96,3 +96,22 @@ settings() { printf '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"%s
 	is "$rc" 0
 	has "$(cat "$T/out")" '"command":"./x"'
 }
+
+@test "--check says which tools a matcher is about" {
+	cat >job.yaml <<-'YAML'
+		prompt: hi
+		tools: {external: [{name: run_tests, description: d, command: [true], read_only: true}]}
+		hooks:
+		  PreToolUse:
+		    - {matcher: "Edit|Bash", hooks: [{type: command, command: a}]}
+		    - {matcher: "^[A-Z]r|_t", hooks: [{type: command, command: b}]}
+		    - {matcher: bash, hooks: [{type: command, command: c}]}
+		    - {hooks: [{type: command, command: d}]}
+		  Stop: [{matcher: x, hooks: [{type: command, command: e}]}]
+	YAML
+	q --check job.yaml
+	is "$rc" 0
+	is "$(grep '^# hook:' "$T/out")" '# hook: PreToolUse of "Edit|Bash": Edit, Bash
+# hook: PreToolUse of "^[A-Z]r|_t": Grep, Write, run_tests
+# hook: PreToolUse of "bash": none of the tools'
+}
