@@ -265,6 +265,35 @@ static void user_lines(void **state)
 	block_unref(text);
 }
 
+static void a_message_is_shown_again(void **state)
+{
+	struct message *m = message_new(ROLE_USER);
+	struct event ev = { .kind = EVENT_USER, .has_uuid = true, .uuid = "a1b2c3d4-0000-4000-8000-00000000000f" };
+
+	assert_int_equal(message_add(m, block_new_text("a", 1)), 0);
+	assert_int_equal(message_add(m, block_new_text("b", 1)), 0);
+	ev.u.user = (struct event_user){ .message = m, .replay = true };
+	assert_line(*state, ev,
+	            "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
+	            "{\"type\":\"text\",\"text\":\"b\"}]},\"parent_tool_use_id\":null,\"isReplay\":true,"
+	            "\"session_id\":\"" SESSION "\",\"uuid\":\"a1b2c3d4-0000-4000-8000-00000000000f\"}\n");
+	message_unref(m);
+}
+
+static void control_responses(void **state)
+{
+	struct event ev = { .kind = EVENT_CONTROL_RESPONSE };
+
+	ev.u.control = (struct event_control){ .request_id = "r\"1", .response = "{\"a\":[]}" };
+	assert_line(*state, ev,
+	            "{\"type\":\"control_response\",\"response\":{\"subtype\":\"success\",\"request_id\":\"r\\\"1\","
+	            "\"response\":{\"a\":[]}}}\n");
+	ev.u.control = (struct event_control){ .request_id = "r2", .error = "no" };
+	assert_line(*state, ev,
+	            "{\"type\":\"control_response\",\"response\":{\"subtype\":\"error\",\"request_id\":\"r2\","
+	            "\"error\":\"no\"}}\n");
+}
+
 static struct event retry_event(void)
 {
 	return (struct event){ .kind = EVENT_API_RETRY,
@@ -893,6 +922,8 @@ int main(void)
 		T(init_line),
 		T(assistant_lines),
 		T(user_lines),
+		T(a_message_is_shown_again),
+		T(control_responses),
 		T(system_lines),
 		T(a_full_result),
 		T(a_plain_result),
