@@ -149,6 +149,8 @@ void loop_run(const struct loop_config *cfg, const struct loop_deps *deps, struc
 	struct loop l;
 
 	init(&l, cfg, deps, history);
+	l.old_messages = history->n;
+	l.old_blocks = cfg->told_first;
 	loop_message(&l, out);
 	release(&l);
 }

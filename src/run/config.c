@@ -164,6 +164,7 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.tool_concurrency = (size_t)job->tool_concurrency,
 		.max_stop_blocks = (int)job->max_stop_blocks,
 		.max_repairs = (int)job->verify.max_repairs,
+		.told_first = w->history.n ? w->history.v[0]->n - 1 : 0, /* the task is one block */
 		.token_target = job->token_target,
 		.denied_ends = strcmp(job->on_denied, "fail") == 0,
 		.calls_wait = !strcmp(job->tool_executor, "batch"),

@@ -219,11 +219,31 @@ static void run_path(void **state)
 	sim_release(&s);
 }
 
+/* What is told in front of the task is not the user's word. */
+static void what_is_told_first_is_no_prompt(void **state)
+{
+	const struct path p = { .name = "", .hooks = S("UserPromptSubmit pass", "SessionStart pass | first f") };
+	static struct sim s;
+
+	(void)state;
+	sim_init(&s, S("text a"));
+	configure(&s, &p);
+	s.cfg.told_first = 1;
+	history_add_user_block(&s.history, block_new_text("memory", 6));
+	sim_run(&s, "do it");
+	assert_string_equal(s.problem, "");
+	assert_string_equal(s.trace, "completed");
+	assert_non_null(sim_line(&s, "hook UserPromptSubmit 'do it'"));
+	assert_string_equal(sent, "memory|f|do it");
+	sim_release(&s);
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[LENGTH(paths)];
+	struct CMUnitTest tests[LENGTH(paths) + 1];
 
 	for (size_t i = 0; i < LENGTH(paths); i++)
 		tests[i] = (struct CMUnitTest){ paths[i].name, run_path, NULL, NULL, (void *)(uintptr_t)&paths[i] };
+	tests[LENGTH(paths)] = (struct CMUnitTest)cmocka_unit_test(what_is_told_first_is_no_prompt);
 	return _cmocka_run_group_tests("loop_messages", tests, LENGTH(tests), NULL, NULL);
 }
