@@ -111,8 +111,7 @@ void loop_say(struct loop *l, const char *text)
 	say(l, text);
 }
 
-/* Nothing but results may follow an answer that waits for its server, and nothing at all one that was paused. */
-static bool must_wait(const struct loop *l)
+bool loop_must_wait(const struct loop *l)
 {
 	const struct history *h = l->state.messages;
 	bool answered = h->n && h->v[h->n - 1]->role == ROLE_ASSISTANT;
@@ -128,7 +127,7 @@ void loop_say_behind(struct loop *l, const char *text)
 		buf_addf(&l->unsaid, "%s%s", l->unsaid.len ? "\n" : "", text);
 	if (l->unsaid.failed)
 		l->nomem = true;
-	if (!l->nomem && !must_wait(l))
+	if (!l->nomem && !loop_must_wait(l))
 		say_what_waited(l);
 }
 

@@ -392,8 +392,10 @@ void loop_notice(struct loop *l, const char *code, const char *fmt, ...) __attri
 void loop_drop_server_calls(struct loop *l);
 /* Appends a text of the program to the conversation and shows it as a synthetic user line. */
 void loop_say(struct loop *l, const char *text);
-/* The same behind the newest results; while the answer before them waits for a tool of the server's own, it is kept
- * until it may be said. NULL: what was kept alone. */
+/* Nothing but results may follow an answer that waits for a tool of the server's own, and nothing at all one that was
+ * paused. */
+bool loop_must_wait(const struct loop *l);
+/* The same behind the newest results, or kept until it may be said. NULL: what was kept alone. */
 void loop_say_behind(struct loop *l, const char *text);
 
 /* The world is broken; what broke first is told. */

@@ -9,13 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool must_wait(const struct loop *l)
-{
-	const struct history *h = l->state.messages;
-
-	return h->n > 1 && h->v[h->n - 1]->role == ROLE_USER && message_awaits_server(h->v[h->n - 2]);
-}
-
 void loop_tell_context(struct loop *l, enum hook_event from, const char *text)
 {
 	struct buf b = BUF_INIT(BUF_HUGE);
@@ -138,7 +131,7 @@ static enum terminal_reason take_messages(struct loop *l)
 
 enum terminal_reason loop_tell_rest(struct loop *l)
 {
-	if (must_wait(l))
+	if (loop_must_wait(l))
 		return TERM_NONE;
 	loop_say_behind(l, NULL);
 	tell_attachments(l);
