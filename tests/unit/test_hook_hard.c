@@ -229,6 +229,8 @@ static void cannot_start(void **state)
 	hook_world_put(w, "lost", "#!/nonexistent/interpreter\n", 0755);
 	const char *const commands[] = { "./plain", "./lost", "/nonexistent/x", "no-such-program-at-all" };
 	for (size_t i = 0; i < 4; i++) {
+		if (i == 1 && getenv("QUERN_VALGRIND")) /* which gives up where an execve fails so late */
+			continue;
 		hook_world_clear(w);
 		struct job_hook *hook = hook_world_add(w, HOOK_PRE_TOOL_USE, commands[i]);
 		hook->args = no_args;
