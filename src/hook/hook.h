@@ -55,8 +55,8 @@ enum hook_verdict {
 enum hook_permit { HOOK_NO_OPINION, HOOK_ALLOWS, HOOK_ASKS, HOOK_DENIES };
 
 /* What all hooks that were asked came to. Where a call of a tool is judged, a block is a denial: the verdict is then
- * HOOK_SAYS_PASS or HOOK_SAYS_END. What Stop hooks tell without objecting keeps the run going too: it is a block's
- * text, not context. If an answer is lost for want of memory the verdict is HOOK_SAYS_END, and the next asking fails.
+ * HOOK_SAYS_PASS or HOOK_SAYS_END. Context of Stop hooks wants the run to go on, as a block does.
+ * If an answer is lost for want of memory the verdict is HOOK_SAYS_END, and the next asking fails.
  * Valid during the callback; texts are valid UTF-8, masked, and of a length that can enter the conversation. */
 struct hook_answer {
 	enum hook_event kind;

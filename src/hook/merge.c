@@ -4,22 +4,6 @@
 
 #include "hook/internal.h"
 
-/* Who is asked whether the run may end and tells something instead wants it to go on. */
-static int context_objects(struct said *all)
-{
-	if (!all->context || all->verdict == HOOK_SAYS_END)
-		return 0;
-	if (all->verdict == HOOK_SAYS_PASS) {
-		free(all->text);
-		all->text = NULL;
-	}
-	all->verdict = HOOK_SAYS_BLOCK;
-	int rc = text_join(&all->text, all->context, "\n\n");
-	free(all->context);
-	all->context = NULL;
-	return rc;
-}
-
 static void replace(char **to, char **from)
 {
 	if (!*from)
@@ -59,7 +43,7 @@ static int merge(const struct asking *a, struct said *all)
 	}
 	for (size_t i = 0; i < a->n; i++)
 		rc |= add(all, &a->said[i]);
-	return a->call.kind == HOOK_STOP ? rc | context_objects(all) : rc;
+	return rc;
 }
 
 static void answer_of(const struct said *all, struct hook_answer *answer)

@@ -297,11 +297,11 @@ static void json_fields(void **state)
 	expect_json(w, HOOK_STOP, "{\"continue\":true,\"suppressOutput\":true}", "P ");
 	expect_json(w, HOOK_STOP,
 	            "{\"hookSpecificOutput\":{\"hookEventName\":\"Stop\",\"additionalContext\":\"go on\"}}",
-	            "B :go on");
+	            "P |go on");
 	expect_json(w, HOOK_STOP,
 	            "{\"decision\":\"block\",\"reason\":\"r\",\"hookSpecificOutput\":{\"hookEventName\":\"Stop\","
 	            "\"additionalContext\":\"go on\"}}",
-	            "B :r\n\ngo on");
+	            "B :r|go on");
 	expect_json(w, HOOK_PRE_TOOL_USE, "{\"decision\":\"block\",\"reason\":\"old\"}", "Pd;old");
 	expect_json(w, HOOK_PRE_TOOL_USE, "{\"decision\":\"approve\"}", "Pa");
 	expect_json(w, HOOK_PRE_TOOL_USE,
