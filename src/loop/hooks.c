@@ -75,6 +75,7 @@ static struct verdict object(struct loop *l, const char *why, const char *contex
 		return verdict_term(TERM_STOP_BLOCKS);
 	}
 	next.stop_blocks++;
+	loop_drop_server_calls(l); /* no call of the server's is waited for: context alone is said at once, too */
 	if (why)
 		loop_say(l, why);
 	loop_tell_context(l, HOOK_STOP, context);
