@@ -292,7 +292,7 @@ static void a_hostile_archive_does_no_harm(void **state)
 	                "    with tarfile.open(name, 'w') as t:\n"
 	                "        for n in names: t.addfile(tarfile.TarInfo(n))\n"
 	                "tar('names.tar', 'new\\nline', 'esc\\x1b[31m', 'd' * 5000, '../up', '/abs', 'caf\\xe9')\n"
-	                "tar('many.tar', *['f%d' % i for i in range(20000)])\n"
+	                "tar('many.tar', *['a-file-%d' % i for i in range(3000)])\n"
 	                "with zipfile.ZipFile('bomb.zip', 'w', zipfile.ZIP_DEFLATED) as z:\n"
 	                "    z.writestr('zeros', b'\\0' * (100 << 20))\n"
 	                "open('cut.tar', 'wb').write(open('names.tar', 'rb').read()[:700])\n"
@@ -308,7 +308,7 @@ static void a_hostile_archive_does_no_harm(void **state)
 	assert_contains(text, "caf\xC3\xA9\n");
 	assert_contains(text, "[6 entries]\n");
 	text = list(&y, "many.tar");
-	assert_contains(text, "[20000 entries, the first ");
+	assert_contains(text, "[3000 entries, the first ");
 	assert_true(y.x.w->out.len < 40000);
 	assert_contains(list(&y, "bomb.zip"), " 104857600 zeros\n[1 entries]\n");
 	assert_contains(list(&y, "cut.tar"), "]\n");
