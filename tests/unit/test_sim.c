@@ -40,7 +40,8 @@ static const struct {
 	{ "model_fallback", "next_turn model_fallback completed prompt_too_long max_output_tokens model_error " },
 	{ "salvaged_stream", "next_turn salvaged_stream completed max_turns model_error " },
 	{ "token_budget_continuation", "next_turn token_budget_continuation completed model_error " },
-	{ "stop_hook_blocking", "verify_failed next_turn stop_hook_blocking pause_turn empty_answer_nudge completed max_turns "
+	{ "stop_hook_blocking", "verify_failed next_turn stop_hook_blocking pause_turn empty_answer_nudge "
+	                        "completed max_turns "
 	                        "prompt_too_long budget_exhausted model_error image_error replay_mismatch " },
 	{ "pause_turn",
 	  "stop_hook_blocking next_turn max_output_tokens_recovery pause_turn empty_answer_nudge completed "
