@@ -39,10 +39,10 @@ struct attachments {
 void attachments_init(struct attachments *a, const struct place *place);
 void attachments_release(struct attachments *a);
 
-/* A file or a pattern of the job, as it is written there; relative to the workspace. What is named may lie anywhere,
- * but not where only a link that lies in the workspace leads; what a pattern finds there is passed over, as is what a
- * rule forbids to read. -1 with *e: nothing is found, a directory, too large or too many. */
-int attach_find(struct attachments *a, const char *pattern, struct error *e);
+/* A file or a pattern of the job, as it is written there; relative to the directory `from`, an absolute path. What is
+ * named may lie anywhere, but not where only a link that lies in the workspace leads; what a pattern finds there is
+ * passed over, as is what a rule forbids to read. -1 with *e: nothing is found, a directory, too large or too many. */
+int attach_find(struct attachments *a, const char *from, const char *pattern, struct error *e);
 /* A file or directory beneath the place's directories that may be read. 1: it is among them now (or was), 0: there is
  * no such, -1 with *e. */
 int attach_mention(struct attachments *a, const char *path, struct error *e);

@@ -118,36 +118,52 @@ static bool is_dir(int fd)
 	return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* `name` as it is meant: relative to `from`. */
+static int join(struct buf *path, const char *from, const char *name, struct error *e)
+{
+	if (name[0] != '/')
+		buf_addf(path, "%s/", strcmp(from, "/") ? from : "");
+	buf_adds(path, name);
+	return path->failed ? error_set(e, ERR_INPUT, "'%s' is too long a path", name) : 0;
+}
+
 /* ---- patterns ---- */
 
 struct found {
 	struct attachments *a;
-	bool beneath;
+	const char *from;
 	size_t n, passed_over;
 };
 
-static int on_found(void *ctx, const char *path, struct error *e)
+static int on_found(void *ctx, const char *name, struct error *e)
 {
 	struct found *f = ctx;
+	struct buf path = BUF_INIT(PLACE_PATH);
 	struct error why_not = ERROR_INIT;
 	enum path_verdict why;
 	char real[PLACE_PATH];
-	int fd = f->beneath ? place_open(&f->a->place, path, real, &why, &why_not)
-	                    : place_open_named(path, real, &why_not);
+	bool beneath = false;
+	int fd = -1;
 
+	if (join(&path, f->from, name, &why_not) == 0) {
+		beneath = place_names_beneath(&f->a->place, buf_str(&path));
+		fd = beneath ? place_open(&f->a->place, buf_str(&path), real, &why, &why_not)
+		             : place_open_named(buf_str(&path), real, &why_not);
+	}
+	buf_release(&path);
 	if (fd < 0) {
 		f->passed_over++;
 		return 0;
 	}
 	f->n++;
-	return add(f->a, fd, path, real, f->beneath, e);
+	return add(f->a, fd, name, real, beneath, e);
 }
 
-static int find_pattern(struct attachments *a, const char *pattern, struct error *e)
+static int find_pattern(struct attachments *a, const char *from, const char *pattern, struct error *e)
 {
-	struct found f = { .a = a, .beneath = place_names_beneath(&a->place, pattern) };
+	struct found f = { .a = a, .from = from };
 
-	if (pattern_find(a->place.workspace, pattern, on_found, &f, e))
+	if (pattern_find(from, pattern, on_found, &f, e))
 		return -1;
 	if (f.n)
 		return 0;
@@ -158,42 +174,39 @@ static int find_pattern(struct attachments *a, const char *pattern, struct error
 
 /* ---- names ---- */
 
-static int open_beneath(struct attachments *a, const char *name, char real[PLACE_PATH], struct error *e)
+static int open_beneath(struct attachments *a, const char *path, char real[PLACE_PATH], struct error *e)
 {
 	enum path_verdict why;
 	struct place lenient = a->place;
 
 	lenient.permissions = NULL; /* who names a file wants it told */
-	int fd = place_open(&lenient, name, real, &why, e);
+	int fd = place_open(&lenient, path, real, &why, e);
 	if (fd < 0 && why == PATH_OUTSIDE)
 		return error_set(e, ERR_INPUT, "'%s' is a link that leads out of the workspace; name what it leads to",
-		                 name);
+		                 path);
 	return fd;
 }
 
-static int open_elsewhere(struct attachments *a, const char *name, char real[PLACE_PATH], struct error *e)
+static int open_named(struct attachments *a, const char *from, const char *name, char real[PLACE_PATH], struct error *e)
 {
 	struct buf path = BUF_INIT(PLACE_PATH);
-	int fd;
+	int fd = join(&path, from, name, e);
 
-	if (name[0] == '/')
-		return place_open_named(name, real, e);
-	buf_addf(&path, "%s/%s", a->place.workspace, name);
-	fd = path.failed ? error_set(e, ERR_INPUT, "'%s' is too long a path", name)
-	                 : place_open_named(buf_str(&path), real, e);
+	if (fd == 0)
+		fd = place_names_beneath(&a->place, buf_str(&path)) ? open_beneath(a, buf_str(&path), real, e)
+		                                                    : place_open_named(buf_str(&path), real, e);
 	buf_release(&path);
 	return fd;
 }
 
-int attach_find(struct attachments *a, const char *pattern, struct error *e)
+int attach_find(struct attachments *a, const char *from, const char *pattern, struct error *e)
 {
-	bool beneath = place_names_beneath(&a->place, pattern);
 	struct error why = ERROR_INIT;
 	char real[PLACE_PATH];
-	int fd = beneath ? open_beneath(a, pattern, real, &why) : open_elsewhere(a, pattern, real, &why);
+	int fd = open_named(a, from, pattern, real, &why);
 
 	if (fd < 0 && pattern_is(pattern))
-		return find_pattern(a, pattern, e);
+		return find_pattern(a, from, pattern, e);
 	if (fd >= 0 && is_dir(fd)) {
 		close(fd);
 		fd = error_set(&why, ERR_INPUT, "'%s' is a directory; name its files by a pattern ('%s/*')", pattern,

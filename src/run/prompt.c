@@ -2,6 +2,7 @@
 #include "run/world.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "prompt/mention.h"
@@ -19,6 +20,8 @@ const char *world_system_prompt(struct world *w)
 
 int world_find_attachments(struct world *w, struct error *e)
 {
+	char here[PLACE_PATH];
+
 	w->place = (struct place){ .workspace = w->workspace,
 		                   .add_dirs = w->add_dirs,
 		                   .spelled = w->spelled,
@@ -27,8 +30,10 @@ int world_find_attachments(struct world *w, struct error *e)
 		                   .ctx = w };
 	attachments_init(&w->attachments, &w->place);
 	told_init(&w->told);
-	for (const char *const *name = w->job->attach; name && *name; name++)
-		if (attach_find(&w->attachments, *name, e))
+	if (*w->job->attach && !getcwd(here, sizeof here))
+		return error_sys(e, "attach: the current directory");
+	for (const char *const *name = w->job->attach; *name; name++)
+		if (attach_find(&w->attachments, here, *name, e))
 			return -1;
 	return 0;
 }

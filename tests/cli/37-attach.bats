@@ -115,6 +115,20 @@ two
 	has "$(ev 'select(.subtype=="quern_notice").text')" "prog is binary"
 }
 
+@test "attached files are looked for from the directory of the start, wherever the workspace is" {
+	mkdir -p repo docs
+	echo inside >repo/in.md
+	echo beside >docs/a.md
+	serve "$(script "$(say end)")"
+	q -p go -C repo --attach 'docs/*.md' --attach repo/in.md
+	exits 0
+	is "$(attached)" "docs/a.md: text, 7 bytes; repo/in.md: text, 7 bytes"
+	has "$(texts 1)" beside
+	has "$(texts 1)" inside
+	q -p go -C repo --attach in.md
+	exits 2 turn_setup_failed
+}
+
 @test "what cannot be attached ends the run before anything is sent" {
 	mkdir dir
 	serve "$(script "$(say end)")"

@@ -31,13 +31,13 @@ static void end(struct told_world *x)
 
 static void find(struct told_world *x, const char *pattern)
 {
-	if (attach_find(&x->a, pattern, &x->e))
+	if (attach_find(&x->a, x->w->work, pattern, &x->e))
 		fail_msg("%s", x->e.msg);
 }
 
 static void refuse(struct told_world *x, const char *pattern, const char *why)
 {
-	assert_int_equal(attach_find(&x->a, pattern, &x->e), -1);
+	assert_int_equal(attach_find(&x->a, x->w->work, pattern, &x->e), -1);
 	assert_contains(x->e.msg, why);
 }
 
@@ -99,6 +99,29 @@ static void links_lead_nowhere_outside(void **state)
 	refuse(&x, "f.md", "attach: ");
 	snprintf(out, sizeof out, "%s/../secret", x.w->work);
 	find(&x, out); /* the user's own words */
+	end(&x);
+}
+
+static void names_begin_where_quern_was_started(void **state)
+{
+	static const char *const deny[] = { "Read(.env)", NULL };
+	struct told_world x;
+	struct prompt_world *w = *state;
+
+	prompt_world_deny(w, deny);
+	begin(&x, state);
+	prompt_world_sh(w,
+	                "mkdir '../a[1]'; echo o >'../a[1]/out.md'; echo i >in.md; echo s >.env; ln -s ../secret l.md; "
+	                "echo s >../secret");
+	assert_int_equal(attach_find(&x.a, w->dir, "work/in.md", &x.e), 0);
+	assert_int_equal(attach_find(&x.a, w->dir, "w*/*.md", &x.e), 0); /* the same, and not l.md */
+	assert_int_equal(attach_find(&x.a, w->dir, "a[[]1]/*.md", &x.e), 0);
+	assert_string_equal(names(&x), "work/in.md a[1]/out.md");
+	assert_int_equal(attach_find(&x.a, w->dir, "in.md", &x.e), -1);
+	assert_int_equal(attach_find(&x.a, w->dir, "work/.en?", &x.e), -1);
+	assert_contains(x.e.msg, "nothing that 'work/.en?' fits can be read");
+	assert_int_equal(attach_find(&x.a, w->dir, "work/l.md", &x.e), -1);
+	assert_contains(x.e.msg, "leads out of the workspace");
 	end(&x);
 }
 
@@ -334,6 +357,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_WORLD(files_are_found_by_name_and_pattern),
 		IN_WORLD(links_lead_nowhere_outside),
+		IN_WORLD(names_begin_where_quern_was_started),
 		IN_WORLD(rules_hold_for_patterns),
 		IN_WORLD(each_kind_is_told_in_its_way),
 		IN_WORLD(a_long_text_is_cut_at_a_line),
