@@ -55,6 +55,15 @@ options_of_man() { section OPTIONS | grep -oE -- '--[a-zA-Z][a-zA-Z-]+' | sort -
 	done <"$T/members"
 }
 
+@test "every reason why a run did not start is in the man page" {
+	section EVENTS >"$T/events"
+	sed -n '/setup_names/,/};/s/.*= "\(.*\)",/\1/p' "$QUERN_SRC/src/run/run.c" >"$T/reasons"
+	[ "$(wc -l <"$T/reasons")" -gt 10 ]
+	while read -r m; do
+		grep -qw -- "$m" "$T/events" || { echo "$m is not in the man page"; false; }
+	done <"$T/reasons"
+}
+
 @test "every key of the job schema is in the man page" {
 	page >"$T/man"
 	"$QUERN" --print-schema job | jq -r '
