@@ -61,6 +61,21 @@ static bool known_stop(const char *reason)
 	return false;
 }
 
+/* The answer is the result. One without text does not undo one that was agreed to. */
+static void take_result(struct loop *l)
+{
+	size_t len;
+	char *text = reply_text(l->reply.message, &len);
+
+	if (l->state.agreed && text && len == 0) {
+		free(text);
+		return;
+	}
+	free(l->result);
+	l->result = text;
+	l->result_len = len;
+}
+
 struct verdict loop_decide(struct loop *l)
 {
 	struct reply *a = &l->reply;
@@ -77,8 +92,7 @@ struct verdict loop_decide(struct loop *l)
 		loop_notice(l, "unknown_stop_reason", "stop_reason '%s' is not known; taken as end_turn",
 		            a->stop_reason);
 
-	free(l->result);
-	l->result = reply_text(a->message, &l->result_len);
+	take_result(l);
 	reply_accept_lines(l);
 	reply_store(l);
 	/* with no turn left there is nobody to nudge: it was a wish, not work */

@@ -58,6 +58,7 @@ static struct verdict go_on(struct loop *l, struct loop_state next, const char *
 	next.malformed = 0;
 	next.pauses = 0;
 	next.same_turn = false;
+	next.agreed = false;
 	enum terminal_reason stopped = loop_tell_rest(l);
 	struct verdict v = stopped ? verdict_term(stopped) : verdict_go(CONT_STOP_HOOK_BLOCKING, &next);
 	v.source = source;

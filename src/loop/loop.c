@@ -7,10 +7,10 @@
 static void advance(struct loop *l, const struct verdict *v)
 {
 	struct event ev = { .kind = EVENT_TRANSITION };
-	const struct continue_row *from = continue_row(l->state.transition);
+	const struct continue_row *from = continue_row(l->state.transition), *row = continue_row(v->cont);
 
 	ev.u.transition = (struct event_transition){
-		.reason = continue_row(v->cont)->name,
+		.reason = row->name,
 		.turn = v->next.turn_count,
 		.from = from ? from->name : NULL,
 		.tokens = loop_tokens(l),
@@ -18,6 +18,8 @@ static void advance(struct loop *l, const struct verdict *v)
 	};
 	l->state = v->next;
 	l->state.transition = v->cont;
+	if (row->new_turn || v->next.same_turn) /* else the same request again, for the reason it had */
+		l->state.asked_for = v->cont;
 	l->transitions[v->cont]++;
 	loop_emit(l, &ev);
 }
@@ -38,7 +40,7 @@ static struct verdict salvage(struct loop *l)
  * that was given, but for what hooks say to it. The token target's comes when they have agreed. */
 static struct verdict stop(struct loop *l, enum terminal_reason why)
 {
-	enum continue_reason from = l->state.transition;
+	enum continue_reason from = l->state.asked_for;
 
 	if ((from != CONT_EMPTY_NUDGE && from != CONT_TOKEN_BUDGET) ||
 	    (why != TERM_MAX_TURNS && why != TERM_BUDGET_EXHAUSTED))

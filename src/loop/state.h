@@ -32,8 +32,10 @@ struct loop_state {
 	int little;                      /* of them in a row that brought little */
 	int64_t nudged_at;               /* output tokens at the last one */
 	int stop_blocks;                 /* objections of stop hooks; that there were some is their stop_hook_active */
+	bool agreed;                     /* nobody objected to loop.result, and nobody has since; only a wish is open */
 	int turn_count;                  /* accepted answers */
 	enum continue_reason transition; /* the Continue that led here, CONT_NONE at first */
+	enum continue_reason asked_for;  /* the one that the next answer is for: not a repetition of the request */
 };
 
 /* What was used and paid, over all requests of the process. Only grows. */

@@ -22,6 +22,7 @@ static struct verdict nudge(struct loop *l, int64_t output)
 	next.malformed = 0;
 	next.pauses = 0;
 	next.same_turn = false;
+	next.agreed = true;
 	snprintf(text, sizeof text,
 	         "This task was given about %" PRId64 " tokens of output, and %" PRId64
 	         " are used. Do not sum up: go on with what is open, check what was done, and make it better. If "

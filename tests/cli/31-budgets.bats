@@ -30,6 +30,13 @@ load ../lib/helpers
 	has "$(jq -r '.messages[-1].content[-1].text' "$(request 3)")" "1400 are used"
 }
 
+@test "an empty answer to the nudge does not undo the one before" {
+	serve "$(script '{"text":"a","usage":{"output_tokens":700}}' '{"usage":{"output_tokens":1},"repeat":4}')"
+	q -p go --set limits.token_target=100k
+	exits 0 completed
+	is "$(result .result)" a
+}
+
 @test "a limit on the way of the nudge does not undo the answer" {
 	serve "$(script '{"text":"a","usage":{"output_tokens":700}}')"
 	q -p go --set limits.token_target=100k --set limits.max_requests=1
