@@ -120,6 +120,7 @@ session_in() { q_in "$1" --input-format stream-json "${@:2}"; }
 	is "$(texts 3)" "for later"
 	is "$(results)" 2
 	is "$(ev 'select(.isReplay).message.content[0].text' | tr '\n' ,)" "first,meanwhile,for later,"
+	is "$(ev 'select(.type=="user").message.content[0] | select(.type=="text").text' | tr '\n' ,)" "first,meanwhile,for later,"
 	is "$(ev 'select(.uuid=="11111111-2222-4333-8444-555555555555").message.content[0].text')" meanwhile
 }
 

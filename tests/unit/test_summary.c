@@ -105,6 +105,7 @@ static const struct path {
 	const char *shows, *hides; /* beginnings of lines, or NULL */
 	int64_t token_budget, max_requests, max_cost, max_turns, signal_at;
 	int refuse;
+	const char *messages[3]; /* that follow */
 } paths[] = {
 	{ "a round gets a line", S("use SafeA t1", "text It looked.", "text done"), "next_turn completed", "msm", 0 },
 	{ "an answer without calls gets none", S("text done"), "completed", "m", 0 },
@@ -156,6 +157,16 @@ static const struct path {
 	  "next_turn aborted_tools", "msm", 143, 0, .signal_at = 9000 },
 	{ "also behind a salvaged answer", S("use UnsafeA t1 | text x | cut", "text It looked.", "text done"),
 	  "salvaged_stream completed", "msm", 0 },
+	{ "it ends with the message that it belongs to, and the next one has its own",
+	  S("use SafeA t1", "hang", "text a", "use SafeA t2", "text It looked.", "text b"),
+	  "next_turn completed / next_turn completed", "msmmsm", 0, 1, .messages = S("more") },
+	{ "and what was kept free for it is free again",
+	  S("usage 300 10 | use SafeA t1", "hang", "usage 300 10 | text a", "usage 300 10 | use SafeA t2", "hang",
+	    "usage 300 10 | text b"),
+	  "next_turn completed / next_turn completed", "msmmsm", 0, 2, .token_budget = 1450, .messages = S("more") },
+	{ "its tokens count for the next message too",
+	  S("use SafeA t1", "usage 3000 10 | text It looked.", "text a", "text never"),
+	  "next_turn completed / budget_exhausted", "msm", 13, 0, .token_budget = 3100, .messages = S("more") },
 };
 
 static void run_path(void **state)
@@ -171,6 +182,7 @@ static void run_path(void **state)
 		s.cfg.max_turns = p->max_turns;
 	s.signal_at = p->signal_at;
 	watch.refuse = p->refuse;
+	s.messages = p->messages;
 	finish(&s);
 	assert_string_equal(s.trace, p->trace);
 	assert_string_equal(watch.kinds, p->kinds);
