@@ -190,22 +190,42 @@ static int tell_dir(struct memory *m, const char *dir, struct buf *out, struct b
 	return rc;
 }
 
+static int open_named(const char *path, char real[PLACE_PATH], struct error *e)
+{
+	int fd = place_open_named(path, real, e);
+
+	if (fd >= 0 && !is_file(fd)) {
+		close(fd);
+		fd = error_set(e, ERR_INPUT, "'%s' is a directory", path);
+	}
+	return fd < 0 ? error_prefix(e, "memory") : fd;
+}
+
+int memory_check(const char *const *files, struct error *e)
+{
+	char real[PLACE_PATH];
+
+	for (; *files; files++) {
+		int fd = open_named(*files, real, e);
+		if (fd < 0)
+			return -1;
+		close(fd);
+	}
+	return 0;
+}
+
 static int tell_named(struct memory *m, const char *path, struct buf *out, struct buf *name, struct buf *notes,
                       struct error *e)
 {
 	char real[PLACE_PATH];
 	struct error why = ERROR_INIT;
-	int fd = place_open_named(path, real, &why);
+	int fd = open_named(path, real, &why);
 
-	if (fd >= 0 && !is_file(fd)) {
-		close(fd);
-		fd = error_set(&why, ERR_INPUT, "'%s' is a directory", path);
-	}
+	if (fd < 0 && m->began)
+		return 0;
 	if (fd < 0) {
-		if (m->began)
-			return 0;
 		*e = why;
-		return error_prefix(e, "memory");
+		return -1;
 	}
 	buf_clear(name);
 	buf_adds(name, path);

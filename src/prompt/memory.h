@@ -17,6 +17,8 @@ struct memory;
  * out of memory. */
 struct memory *memory_open(const struct place *place, const char *const *files);
 void memory_free(struct memory *m);
+/* Are the files that a job names there? -1 with *e. */
+int memory_check(const char *const *files, struct error *e);
 /* Something in that directory (absolute, real path) was read, written or searched. -1: no memory. */
 int memory_touch(struct memory *m, const char *dir);
 /* The next file that is to be told, as text for the model. 1 = *out is filled and name gets its path, 0 = there is no

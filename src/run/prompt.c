@@ -30,6 +30,8 @@ int world_find_attachments(struct world *w, struct error *e)
 		                   .ctx = w };
 	attachments_init(&w->attachments, &w->place);
 	told_init(&w->told);
+	if (memory_check(w->job->memory_files, e))
+		return -1;
 	if (*w->job->attach && !getcwd(here, sizeof here))
 		return error_sys(e, "attach: the current directory");
 	for (const char *const *name = w->job->attach; *name; name++)

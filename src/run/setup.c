@@ -275,6 +275,21 @@ static bool vendor_host(const struct wire *wire, const char *base_url)
 	return wire->default_base_url && !strncmp(base_url, wire->default_base_url, strlen(wire->default_base_url));
 }
 
+static const char *base_url(const struct job *job, const struct wire *wire)
+{
+	return job->base_url ? job->base_url : wire->default_base_url;
+}
+
+static int check_key(const struct world *w, struct error *e)
+{
+	const struct wire *wire = model_wire_find(w->job->provider);
+	const char *url = wire ? base_url(w->job, wire) : NULL;
+
+	if (w->key.len || !url || !wire->needs_key || !vendor_host(wire, url))
+		return 0;
+	return error_set(e, ERR_INPUT, "no API key: set ANTHROPIC_API_KEY or QUERN_API_KEY, or model.api_key_file");
+}
+
 static int make_model(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
@@ -282,9 +297,8 @@ static int make_model(struct world *w, struct error *e)
 
 	if (!wire)
 		return error_set(e, ERR_INPUT, "model.provider: '%s' is not known", job->provider);
-	const char *url = job->base_url ? job->base_url : wire->default_base_url;
 	w->model_config = (struct model_config){
-		.base_url = url,
+		.base_url = base_url(job, wire),
 		.api_key = w->key.len ? buf_str(&w->key) : NULL,
 		.bearer = w->key_bearer,
 		.headers = header_lines(w),
@@ -297,9 +311,6 @@ static int make_model(struct world *w, struct error *e)
 
 	if (!w->model_config.headers)
 		return error_nomem(e);
-	if (wire->needs_key && url && !w->key.len && vendor_host(wire, url))
-		return error_set(e, ERR_INPUT,
-		                 "no API key: set ANTHROPIC_API_KEY or QUERN_API_KEY, or model.api_key_file");
 	w->model = wire->open(&w->model_config, w->reactor, world_on_model, w, e);
 	if (w->model && job->summary_model)
 		w->background = wire->open(&w->model_config, w->reactor, world_on_background, w, e);
@@ -366,6 +377,9 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 		return -1;
 	*step = SETUP_TASK;
 	if (read_task(w, e))
+		return -1;
+	*step = SETUP_KEY; /* whoever has no task either is told of that */
+	if (check_key(w, e))
 		return -1;
 	*step = SETUP_RUN_DIR;
 	if (make_run_dir(w, e))

@@ -175,7 +175,7 @@ int world_judge_sandbox(const struct world *w, struct error *e); /* is it enough
 /* ---- prompt.c: what the model is told beside the task ---- */
 /* The system prompt; NULL = none. */
 const char *world_system_prompt(struct world *w);
-/* Finds the job's attachments; needs the permissions. */
+/* Finds the job's memory files and attachments; needs the permissions. */
 int world_find_attachments(struct world *w, struct error *e);
 /* In front of the first message: reads the memory files and what is attached, also what the message mentions, into
  * the history. Needs the supervisor, and may wait for a child. Does nothing when it is called again. */

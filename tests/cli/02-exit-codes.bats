@@ -60,6 +60,7 @@ load ../lib/helpers
 	BASE='' q -p hi
 	exits 2 turn_setup_failed
 	err_has ANTHROPIC_API_KEY
+	is "$(result .startup_failure_reason)" api_key_unavailable
 }
 
 @test "2: workspace that is not there" {

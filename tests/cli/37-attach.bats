@@ -64,6 +64,12 @@ do it"
 	q -p go --memory none.md
 	exits 2 turn_setup_failed
 	err_has none.md
+	q --check -p go --memory none.md
+	is "$rc" 2
+	err_has "memory: cannot read '$PWD/none.md'"
+	q --check -p go --memory ../rules
+	is "$rc" 2
+	err_has "is a directory"
 }
 
 @test "a long memory file is cut, and that is said to the model and to the user" {
