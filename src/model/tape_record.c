@@ -28,6 +28,7 @@ static bool says(const struct yaml_node *map, const char *key, const char *value
 	return text && !strcmp(text, value);
 }
 
+/* A session that its program opens begins with answers to control requests: no event, but of a run all the same. */
 bool tape_is_record(const char *line, size_t n)
 {
 	struct json doc = JSON_INIT;
@@ -35,8 +36,8 @@ bool tape_is_record(const char *line, size_t n)
 	if (!n || line[0] != '{' || json_parse(&doc, line, n, JSON_BORROW, NULL))
 		return false;
 	int root = json_root(&doc);
-	bool is = json_get(&doc, root, "type") >= 0 && json_get(&doc, root, "session_id") >= 0 &&
-	          json_get(&doc, root, "tape") < 0;
+	bool is = json_get(&doc, root, "type") >= 0 && json_get(&doc, root, "tape") < 0 &&
+	          (json_get(&doc, root, "session_id") >= 0 || json_get(&doc, root, "response") >= 0);
 	json_release(&doc);
 	return is;
 }

@@ -478,3 +478,15 @@ and on time"
 	is "$(texts 1)" "use [secret] for it"
 	run ! grep -r npm-0123456789 "$T/out" "$T/err" "$T/log"
 }
+
+@test "what a session wrote is a tape, for a session too" {
+	serve "$(script "$(say one)" "$(say two)")"
+	{ echo '{"type":"control_request","request_id":"r","request":{"subtype":"initialize"}}'; message first; message second '{"priority":"later"}'; } >"$T/lines"
+	session_in "$T/lines"
+	exits 0
+	cp "$T/out" "$T/tape"
+	session_in "$T/lines" --replay "$T/tape"
+	exits 0
+	is "$(nth 1 .result) $(nth 2 .result)" "one two"
+	is "$(requests)" 2
+}

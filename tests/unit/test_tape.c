@@ -309,6 +309,18 @@ static void a_record_of_a_run_is_a_tape(void **state)
 	tape_release(&t);
 }
 
+/* What the Agent SDKs open begins with an answer to them, which is no event. */
+static void a_record_of_a_session_is_a_tape(void **state)
+{
+	struct tape t;
+	(void)state;
+	load(&t,
+	     "{\"type\":\"control_response\",\"response\":{\"subtype\":\"success\",\"request_id\":\"r\"}}\n" R
+	     "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}" SID);
+	assert_int_equal(t.n, 1);
+	tape_release(&t);
+}
+
 static void blocks_of_a_record_grow_without_bound_on_their_number(void **state)
 {
 	struct buf b = BUF_INIT(1 << 20);
@@ -552,6 +564,7 @@ int main(void)
 		cmocka_unit_test(deep_json_is_refused),
 		cmocka_unit_test(a_missing_file_is_named),
 		cmocka_unit_test(a_record_of_a_run_is_a_tape),
+		cmocka_unit_test(a_record_of_a_session_is_a_tape),
 		cmocka_unit_test(blocks_of_a_record_grow_without_bound_on_their_number),
 		cmocka_unit_test(a_record_that_cannot_be_replayed_says_so),
 		cmocka_unit_test(requests_are_compared_with_what_is_expected),
