@@ -107,15 +107,14 @@ static void note_cut(struct buf *notes, const char *path, size_t shown, size_t s
 	buf_addf(notes, " (all memory files together: %zu bytes)", MEMORY_BYTES);
 }
 
-static void tell(struct memory *m, const char *path, const struct buf *text, size_t size, bool cut, struct buf *out)
+/* `dir` is where it counts, and need not be where it lies: it may be a link. NULL: everywhere. */
+static void tell(const char *dir, const char *path, const struct buf *text, size_t size, bool cut, struct buf *out)
 {
-	const char *slash = strrchr(path, '/');
-
 	buf_adds(out, "A memory file of the project, for whoever works in ");
-	if (m->files || !slash)
-		buf_adds(out, "it");
+	if (dir)
+		place_name(out, dir, strlen(dir), PLACE_PATH);
 	else
-		place_name(out, path, slash == path ? 1 : (size_t)(slash - path), PLACE_PATH);
+		buf_adds(out, "it");
 	buf_adds(out,
 	         ". Keep to it as far as it concerns the task; where they differ, the task counts.\n<memory path=\"");
 	place_name(out, path, strlen(path), PLACE_PATH);
@@ -129,7 +128,8 @@ static void tell(struct memory *m, const char *path, const struct buf *text, siz
 }
 
 /* 1: told. 0: it is empty, was told before, or there is no room. -1 with *e. Closes fd. */
-static int tell_file(struct memory *m, int fd, const char *real, struct buf *out, struct buf *notes, struct error *e)
+static int tell_file(struct memory *m, const char *dir, int fd, const char *real, struct buf *out, struct buf *notes,
+                     struct error *e)
 {
 	size_t left = MEMORY_BYTES - m->used, size = 0;
 	struct buf raw = BUF_INIT(MEMORY_BYTES + 1), text = BUF_INIT(4 * MEMORY_BYTES);
@@ -151,7 +151,7 @@ static int tell_file(struct memory *m, int fd, const char *real, struct buf *out
 			m->used = MEMORY_BYTES;
 			note_cut(notes, real, text.len, size);
 		}
-		tell(m, real, &text, size, cut, out);
+		tell(dir, real, &text, size, cut, out);
 		rc = id_set_add_copy(&m->seen, real) < 0 || out->failed ? error_nomem(e) : 1;
 	}
 	buf_release(&raw);
@@ -180,7 +180,7 @@ static int tell_dir(struct memory *m, const char *dir, struct buf *out, struct b
 		buf_addf(name, "%s%s%s", dir, strcmp(dir, "/") ? "/" : "", names[i]);
 		int fd = name->failed ? -1 : place_open(&m->place, buf_str(name), real, &why, &unused);
 		if (fd >= 0 && is_file(fd)) {
-			rc = tell_file(m, fd, real, out, notes, e);
+			rc = tell_file(m, dir, fd, real, out, notes, e);
 			if (rc == 0 && id_set_has(m->seen, real))
 				break;
 		} else if (fd >= 0) {
@@ -229,7 +229,7 @@ static int tell_named(struct memory *m, const char *path, struct buf *out, struc
 	}
 	buf_clear(name);
 	buf_adds(name, path);
-	return tell_file(m, fd, real, out, notes, e);
+	return tell_file(m, NULL, fd, real, out, notes, e);
 }
 
 int memory_next(struct memory *m, struct buf *out, struct buf *name, struct buf *notes, struct error *e)

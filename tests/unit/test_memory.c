@@ -85,6 +85,19 @@ static void a_touched_directory_brings_its_own(void **state)
 	memory_free(m);
 }
 
+static void a_link_counts_where_it_stands(void **state)
+{
+	struct prompt_world *w = *state;
+	char who[400];
+
+	prompt_world_sh(w, "mkdir docs; echo all >docs/rules.md; ln -s docs/rules.md AGENTS.md");
+	struct memory *m = open_memory(w, NULL);
+	snprintf(who, sizeof who, "for whoever works in %s. ", w->work);
+	assert_contains(next(w, m), who);
+	assert_contains(buf_str(&w->out), "/docs/rules.md\">\nall\n");
+	memory_free(m);
+}
+
 static void links_lead_nowhere_outside(void **state)
 {
 	struct prompt_world *w = *state;
@@ -193,6 +206,7 @@ int main(void)
 		IN_WORLD(the_workspaces_own_is_told_first),
 		IN_WORLD(claude_md_stands_in),
 		IN_WORLD(a_touched_directory_brings_its_own),
+		IN_WORLD(a_link_counts_where_it_stands),
 		IN_WORLD(links_lead_nowhere_outside),
 		IN_WORLD(what_a_rule_forbids_is_not_read),
 		IN_WORLD(together_they_have_their_room),
