@@ -68,10 +68,9 @@ static const char *read_texts(struct request *r, const char *key, bool *failed)
 
 	if (json_absent(r->doc, tok))
 		return NULL;
-	if (json_type(r->doc, tok) == JSON_STRING)
+	if (json_type(r->doc, tok) != JSON_ARRAY)
 		rc = json_str(r->doc, tok, &text);
-	for (int at = json_first(r->doc, tok); json_type(r->doc, tok) == JSON_ARRAY && at >= 0;
-	     at = json_next(r->doc, tok, at)) {
+	for (int at = rc ? -1 : json_first(r->doc, tok); at >= 0; at = json_next(r->doc, tok, at)) {
 		if (text.len)
 			buf_adds(&text, "\n\n");
 		rc |= json_str(r->doc, at, &text);

@@ -18,7 +18,7 @@
 #include "base/reactor.h"
 #include "message/message.h"
 
-#define INPUT_QUEUE_MOST 64
+#define INPUT_QUEUE_MOST 1024 /* many: an interrupt behind them must be read */
 
 /* In the order in which they are worked on. */
 enum input_priority {

@@ -343,6 +343,36 @@ and on time"
 	is "$(answer g .subtype) $(answer h .subtype) $(answer i .subtype)" "error error success"
 }
 
+@test "a system prompt that is none is refused, and the one there is stays" {
+	serve "$(script "$(say one)")"
+	open
+	ask a initialize '{"systemPrompt":5}'
+	ask b initialize '{"systemPrompt":{"type":"preset"}}'
+	ask c initialize '{"systemPrompt":["be brief",5]}'
+	ask d initialize '{"appendSystemPrompt":false}'
+	user go
+	wait_for got_results 1
+	close
+	is "$(for i in a b c d; do answer $i .error; done | uniq)" "systemPrompt and appendSystemPrompt must be texts"
+	has "$(system_of)" "You are quern"
+}
+
+@test "an interrupt behind many messages that wait is read" {
+	serve '[{"silent":true},{"text":"ok","repeat":true}]'
+	open
+	user first
+	wait_for got_requests 1
+	local i
+	send "$(for i in $(seq 200); do echo '{"type":"user","priority":"later","message":{"content":"m"}}'; done)"
+	ask r1 interrupt '{"cancel_queued":true}'
+	wait_for got_results 1
+	user last
+	wait_for got_results 2
+	close
+	is "$(nth 1 .terminal_reason) $(nth 2 .terminal_reason)" "aborted_streaming completed"
+	is "$(texts 2)" "first|last"
+}
+
 @test "a control request without what it needs is told, not answered" {
 	serve "$(script "$(say one)")"
 	open
@@ -443,7 +473,7 @@ and on time"
 	close_in
 }
 
-@test "a file of more messages than wait at once: each is worked on, in order" {
+@test "a file of many messages: each is worked on, in order" {
 	local i
 	serve '[{"text":"ok","repeat":true}]'
 	for i in $(seq 150); do echo "{\"type\":\"user\",\"message\":{\"content\":\"m$i\"}}"; done >"$T/lines"
