@@ -12,6 +12,9 @@
 #include "hook/hook.h"
 
 #define HOOK_OUTPUT_MAX ((size_t)4 << 20) /* of each stream kept: an updatedInput may hold a file */
+#define VERIFY_HEAD     ((size_t)4000)    /* shown of what a verification printed */
+#define VERIFY_TAIL     ((size_t)12000)
+#define CUT_SECRET      ((size_t)16 << 10) /* no secret is longer: beside a cut that much may be a part of one */
 #define ENV_FILE        "CLAUDE_ENV_FILE="
 
 /* ---- match.c ---- */
@@ -171,6 +174,13 @@ void judge_broken(struct run *run, struct said *said);
 
 /* n bytes as text: valid UTF-8, no NUL, masked. malloc'ed; NULL: no memory, h->lost is set. */
 char *text_clean(struct hooks *h, const char *p, size_t n);
+/* Behind what is in out. -1: no memory, h->lost is set, out is empty. */
+int text_clean_into(struct hooks *h, struct buf *out, const char *p, size_t n);
+/* What was kept of a stream, the same way. Where its end was not kept, neither is what may be the begin of a secret.
+ * -1: no memory, h->lost is set. */
+int text_stream(struct hooks *h, struct buf *out, const struct output *o);
+/* The same in a place of that size: whoever cuts a text cuts it behind the mask, or shows half of a secret. */
+void text_short(struct hooks *h, const char *p, size_t n, char *out, size_t size);
 /* The same, for the conversation: over its length it goes whole to a file, and what is left names it. */
 char *text_for_model(struct run *run, const char *p, size_t n);
 /* Adds more to *text as a paragraph of its own, or makes it the text. more may be NULL. -1: no memory. */

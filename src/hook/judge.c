@@ -61,12 +61,13 @@ const char *hook_end(const struct run *run, const struct child_result *res, char
 void judge_broken(struct run *run, struct said *said)
 {
 	const struct job_hook *decl = run->handler->decl;
-	char text[700];
+	char text[700], command[201] = "";
 
 	said_release(said);
 	if (!decl->blocks || event_rule(run->kind)->breaks == BREAK_TOLD)
 		return;
-	snprintf(text, sizeof text, "the hook '%.200s' broke: %s", decl->command, run->why);
+	text_short(run->h, decl->command, strlen(decl->command), command, sizeof command);
+	snprintf(text, sizeof text, "the hook '%s' broke: %s", command, run->why);
 	char *why = text_clean(run->h, text, strlen(text));
 	switch (event_rule(run->kind)->breaks) {
 	case BREAK_DENIES:
@@ -87,22 +88,27 @@ void judge_broken(struct run *run, struct said *said)
 /* Without the blanks at its end; NULL if nothing is left. */
 static char *stream_text(struct run *run, const struct output *o)
 {
-	const char *p = buf_str(&o->head);
-	size_t n = o->head.len;
+	struct buf b = BUF_INIT(BUF_HUGE);
+	char *text = NULL;
 
-	while (n > 0 && strchr(" \t\r\n", p[n - 1]) && p[n - 1])
-		n--;
-	return n ? text_for_model(run, p, n) : NULL;
+	if (text_stream(run->h, &b, o))
+		return NULL;
+	while (b.len > 0 && strchr(" \t\r\n", b.data[b.len - 1]))
+		buf_cut(&b, b.len - 1);
+	if (b.len)
+		text = text_for_model(run, b.data, b.len);
+	buf_release(&b);
+	return text;
 }
 
 static void say_status(struct run *run, const struct child_result *res)
 {
 	const char *err = buf_str(&res->err.head);
 	size_t n = strspn(err, " \t\r\n");
-	int line = (int)strcspn(err + n, "\r\n");
+	char line[201] = "";
 
-	snprintf(run->why, sizeof run->why, "ended with exit status %d%s%.*s", res->status, line ? ": " : "",
-	         line < 200 ? line : 200, err + n);
+	text_short(run->h, err + n, strcspn(err + n, "\r\n"), line, sizeof line);
+	snprintf(run->why, sizeof run->why, "ended with exit status %d%s%s", res->status, line[0] ? ": " : "", line);
 }
 
 /* No JSON takes it back. Its own reason is better than what stands on stderr. */

@@ -9,8 +9,6 @@
 
 #define GRACE_MS     2000 /* from TERM to KILL after a timeout */
 #define GRACE_END_MS 200  /* where the run is at its end */
-#define VERIFY_HEAD  ((size_t)4000)
-#define VERIFY_TAIL  ((size_t)12000)
 #define ASYNC_LOOK   ((size_t)4096)
 
 void run_free(struct run *run)
@@ -112,8 +110,8 @@ static void fill_spawn(struct hooks *h, const struct run *run, const struct buf 
 		.input = verify ? NULL : input->data,
 		.input_len = verify ? 0 : input->len,
 		.separate_stderr = !verify,
-		.keep_head = verify ? VERIFY_HEAD : HOOK_OUTPUT_MAX,
-		.keep_tail = verify ? VERIFY_TAIL : 0,
+		.keep_head = verify ? VERIFY_HEAD + CUT_SECRET : HOOK_OUTPUT_MAX,
+		.keep_tail = verify ? VERIFY_TAIL + CUT_SECRET : 0,
 		.timeout_ms = run->handler->timeout_ms,
 		.grace_ms = run->kind == HOOK_SESSION_END ? GRACE_END_MS : GRACE_MS,
 		.confine = run->handler->confine,

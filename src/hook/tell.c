@@ -43,11 +43,22 @@ void tell_start(struct run *run)
 	emit(run->h, &ev);
 }
 
-/* A part of a stream that ends with a character. */
-static void put_stream(const struct output *o, const char **p, size_t *n)
+/* A part of a stream that ends with a character. Without memory there is none, and the next asking fails. */
+static void put_stream(struct hooks *h, const struct output *o, struct buf *text, const char **p, size_t *n)
 {
-	*p = buf_str(&o->head);
-	*n = o->head.len <= STREAM_MAX ? o->head.len : utf8_floor(*p, o->head.len, STREAM_MAX);
+	if (text_stream(h, text, o))
+		return;
+	*p = buf_str(text);
+	*n = utf8_floor(*p, text->len, STREAM_MAX);
+}
+
+static void warn(const struct run *run)
+{
+	const char *command = run->handler->decl->command;
+	char shown[101] = "";
+
+	text_short(run->h, command, strlen(command), shown, sizeof shown);
+	log_warn("the %s hook '%s' (%s) %s", run->name, shown, run->handler->decl->source, run->why);
 }
 
 static const char *outcome(const struct run *run, const struct child_result *res)
@@ -60,11 +71,11 @@ static const char *outcome(const struct run *run, const struct child_result *res
 void tell_end(struct run *run, const struct child_result *res, const struct said *said)
 {
 	struct event ev = { .kind = EVENT_HOOK_RESPONSE };
+	struct buf out = BUF_INIT(BUF_HUGE), err = BUF_INIT(BUF_HUGE);
 	bool objects = said && (said->verdict != HOOK_SAYS_PASS || said->rank >= RANK_ASK);
 
 	if (run->why[0])
-		log_warn("the %s hook '%.100s' (%s) %s", run->name, run->handler->decl->command,
-		         run->handler->decl->source, run->why);
+		warn(run);
 	if (!run->told && !objects && !run->why[0] && !run->file)
 		return;
 	ev.u.hook = about(run);
@@ -74,10 +85,12 @@ void tell_end(struct run *run, const struct child_result *res, const struct said
 	if (res && res->exited && !res->error)
 		ev.u.hook.exit_code = res->status;
 	if (res) {
-		put_stream(&res->out, &ev.u.hook.out, &ev.u.hook.out_len);
-		put_stream(&res->err, &ev.u.hook.err, &ev.u.hook.err_len);
+		put_stream(run->h, &res->out, &out, &ev.u.hook.out, &ev.u.hook.out_len);
+		put_stream(run->h, &res->err, &err, &ev.u.hook.err, &ev.u.hook.err_len);
 	}
 	emit(run->h, &ev);
+	buf_release(&out);
+	buf_release(&err);
 }
 
 void tell_message(struct run *run, const char *message)

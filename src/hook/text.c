@@ -31,7 +31,7 @@ static void add_clean(struct buf *out, const char *p, size_t n)
 	}
 }
 
-static int clean(struct hooks *h, struct buf *out, const char *p, size_t n)
+int text_clean_into(struct hooks *h, struct buf *out, const char *p, size_t n)
 {
 	buf_add(out, "", 0);
 	add_clean(out, p, n);
@@ -48,7 +48,7 @@ char *text_clean(struct hooks *h, const char *p, size_t n)
 {
 	struct buf b = BUF_INIT(BUF_HUGE);
 
-	return clean(h, &b, p, n) ? NULL : buf_take(&b, NULL);
+	return text_clean_into(h, &b, p, n) ? NULL : buf_take(&b, NULL);
 }
 
 /* Bytes of the first `chars` characters, all if there are no more. */
@@ -74,11 +74,29 @@ static const char *store(struct run *run, const struct buf *b)
 	return path;
 }
 
+int text_stream(struct hooks *h, struct buf *out, const struct output *o)
+{
+	if (text_clean_into(h, out, buf_str(&o->head), o->head.len))
+		return -1;
+	if (o->total > o->head.len)
+		buf_cut(out, utf8_floor(buf_str(out), out->len, out->len > CUT_SECRET ? out->len - CUT_SECRET : 0));
+	return 0;
+}
+
+void text_short(struct hooks *h, const char *p, size_t n, char *out, size_t size)
+{
+	struct buf b = BUF_INIT(BUF_HUGE);
+
+	if (text_clean_into(h, &b, p, n) == 0)
+		snprintf(out, size, "%.*s", (int)utf8_floor(b.data, b.len, size - 1), b.data);
+	buf_release(&b);
+}
+
 char *text_for_model(struct run *run, const char *p, size_t n)
 {
 	struct buf b = BUF_INIT(BUF_HUGE);
 
-	if (clean(run->h, &b, p, n))
+	if (text_clean_into(run->h, &b, p, n))
 		return NULL;
 	if (first_chars(b.data, b.len, TEXT_MAX) < b.len) {
 		const char *path = store(run, &b);

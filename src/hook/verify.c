@@ -1,11 +1,10 @@
 /* The verification: a command that must succeed before the run counts as completed. What it prints is for the model. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "hook/internal.h"
-
-#define UTF8_LONGEST 4
 
 static void add_command(struct buf *b, const char *const *word)
 {
@@ -13,24 +12,48 @@ static void add_command(struct buf *b, const char *const *word)
 		buf_addf(b, "%s%s", i ? " " : "", word[i]);
 }
 
-/* No cut falls inside a character. */
-static void add_output(struct buf *b, const struct output *o)
+/* Head and tail, at most that much of each; neither cut falls inside a character. */
+static void add_parts(struct buf *b, const struct buf *head, size_t hn, const struct buf *tail, size_t tn,
+                      uint64_t total)
 {
-	const char *head = buf_str(&o->head), *tail = buf_str(&o->tail);
-	size_t n = o->head.len, from = 0;
+	size_t n = utf8_floor(buf_str(head), head->len, hn);
+	size_t from = utf8_ceil(buf_str(tail), tail->len, tail->len > tn ? tail->len - tn : 0);
 
-	if (o->tail.len) {
-		n = utf8_floor(head, n, n - UTF8_LONGEST);
-		while (from < UTF8_LONGEST - 1 && ((unsigned char)tail[from] & 0xC0) == 0x80)
-			from++;
-	}
-	size_t left_out = (size_t)o->total - n - (o->tail.len - from);
+	buf_add(b, buf_str(head), n);
+	buf_addf(b, "\n[... %" PRIu64 " bytes left out ...]\n", total - n - (tail->len - from));
+	buf_add(b, buf_str(tail) + from, tail->len - from);
+}
+
+static size_t at_most(size_t n, size_t max)
+{
+	return n < max ? n : max;
+}
+
+/* What was kept beyond what is shown is there for the mask: a secret that the gap cut is not shown in part. */
+static void add_output(struct hooks *h, struct buf *b, const struct output *o)
+{
+	struct buf head = BUF_INIT(BUF_HUGE), tail = BUF_INIT(BUF_HUGE), raw = BUF_INIT(BUF_HUGE);
+	bool gap = o->total > o->head.len + o->tail.len;
+
+	buf_add(&raw, buf_str(&o->head), o->head.len);
+	if (!gap)
+		buf_add(&raw, buf_str(&o->tail), o->tail.len);
+	if (raw.failed)
+		hooks_nomem(h);
+	text_clean_into(h, &head, buf_str(&raw), raw.len);
+	text_clean_into(h, &tail, buf_str(&o->tail), o->tail.len);
 	if (o->total)
 		buf_adds(b, " Its output:\n");
-	buf_add(b, head, n);
-	if (left_out)
-		buf_addf(b, "\n[... %zu bytes left out ...]\n", left_out);
-	buf_add(b, tail + from, o->tail.len - from);
+	if (gap)
+		add_parts(b, &head, at_most(VERIFY_HEAD, head.len - at_most(CUT_SECRET, head.len)), &tail,
+		          at_most(VERIFY_TAIL, tail.len - at_most(CUT_SECRET, tail.len)), o->total);
+	else if (head.len > VERIFY_HEAD + VERIFY_TAIL)
+		add_parts(b, &head, VERIFY_HEAD, &head, VERIFY_TAIL, head.len);
+	else
+		buf_add(b, buf_str(&head), head.len);
+	buf_release(&head);
+	buf_release(&tail);
+	buf_release(&raw);
 }
 
 void judge_verify(struct run *run, const struct child_result *res, struct said *said)
@@ -48,7 +71,7 @@ void judge_verify(struct run *run, const struct child_result *res, struct said *
 	buf_addf(&b, "The work is not done%s: the verification `", run->asking->call.attempt ? " yet" : "");
 	add_command(&b, run->h->cfg.verify->command);
 	buf_addf(&b, "` %s.", end);
-	add_output(&b, &res->out);
+	add_output(run->h, &b, &res->out);
 	if (b.failed)
 		hooks_nomem(run->h);
 	else

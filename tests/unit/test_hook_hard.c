@@ -386,6 +386,44 @@ static void verification(void **state)
 	assert_contains(w->answer.text, "The work is not done yet: ");
 }
 
+/* Whatever is cut is cut behind the mask: half of a secret is still much of it. */
+static void no_part_of_a_secret_beside_a_cut(void **state)
+{
+	static const char *const verify[] = {
+		"sh", "-c",
+		"head -c 3995 /dev/zero | tr '\\0' x; printf canary-key; head -c 200000 /dev/zero | tr '\\0' .; "
+		"printf canary-key; head -c 11995 /dev/zero | tr '\\0' x; exit 1",
+		NULL
+	};
+	static const char *const commands[] = {
+		"head -c 9995 /dev/zero | tr '\\0' x >&2; printf canary-key >&2; exit 2",
+		"head -c 9995 /dev/zero | tr '\\0' x; printf canary-key; echo no >&2; exit 2",
+		"head -c 195 /dev/zero | tr '\\0' x >&2; printf canary-key >&2; exit 1",
+		"head -c 4194299 /dev/zero | tr '\\0' x >&2; printf canary-key >&2; exit 2",
+	};
+	struct hook_world *w = *state;
+	const struct hook_call call = { .kind = HOOK_VERIFY };
+
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		hook_world_clear(w);
+		hook_world_one(w, HOOK_POST_TOOL_USE, commands[i]);
+		assert_contains(buf_str(&w->events), "xxxxx");
+		assert_null(strstr(buf_str(&w->events), "xcana"));
+	}
+	char *stored = hook_world_get(w, "../run/hook_1.txt");
+	assert_null(strstr(stored, "xcana"));
+	free(stored);
+	hook_world_clear(w);
+	w->verify = (struct job_verify){ .command = verify, .timeout_ms = 20000 };
+	w->cfg.verify = &w->verify;
+	assert_int_equal(hook_world_ask(w, &call), 1);
+	const char *said = strstr(w->answer.text, " Its output:");
+	assert_contains(said, "xxxxx");
+	assert_null(strstr(said, "cana"));
+	assert_null(strstr(said, "-key"));
+	assert_true(strlen(said) < 16200);
+}
+
 /* ---- outside the sandbox ---- */
 
 static void what_tools_can_write_is_not_trusted(void **state)
@@ -463,6 +501,7 @@ int main(void)
 		TEST(daemons_hold_nothing_up),
 		TEST(large_input_is_read_or_not),
 		TEST(floods_are_bounded),
+		TEST(no_part_of_a_secret_beside_a_cut),
 		TEST(secrets_are_masked),
 		TEST(cannot_start),
 		TEST(async_is_not_waited_for),
