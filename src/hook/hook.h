@@ -69,7 +69,6 @@ struct hook_answer {
 	const char *new_input;     /* a JSON object in place of tool_input, NULL = none */
 	const char *new_output;    /* PostToolUse: a JSON value in place of what the model sees, NULL = none */
 	const char *first_message; /* SessionStart: initialUserMessage */
-	bool hide_prompt;          /* UserPromptSubmit, blocked: the prompt is not to be shown again */
 };
 
 /* What the pointers name must live as long as the hooks. */

@@ -91,7 +91,7 @@ struct said {
 	char *text;
 	int rank; /* of the permit: as enum permit_rank */
 	char *permit_text;
-	bool interrupts, hide_prompt;
+	bool interrupts;
 	char *context, *new_input, *new_output, *first_message, *message;
 };
 /* In the order of their weight. */

@@ -23,7 +23,6 @@ static int add(struct said *all, struct said *one)
 		rc |= text_join(&all->permit_text, one->permit_text, "\n");
 	rc |= text_join(&all->context, one->context, "\n\n");
 	all->interrupts |= one->interrupts;
-	all->hide_prompt |= one->hide_prompt;
 	replace(&all->new_input, &one->new_input);
 	replace(&all->new_output, &one->new_output);
 	if (!all->first_message)
@@ -63,7 +62,6 @@ static void answer_of(const struct said *all, struct hook_answer *answer)
 	answer->new_input = answer->permit == HOOK_DENIES ? NULL : all->new_input;
 	answer->new_output = all->new_output;
 	answer->first_message = all->first_message;
-	answer->hide_prompt = all->hide_prompt;
 }
 
 void merge_and_answer(struct asking *a)

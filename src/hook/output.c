@@ -113,7 +113,8 @@ static void take_permit(struct reader *r, struct said *s, enum permit_rank rank,
 	if (rank == RANK_DEFER && s->rank == RANK_DEFER) {
 		static const char note[] = "a hook deferred this call, and nobody is there who could decide it later";
 		char *noted = NULL;
-		if (text_join(&noted, note, "") || text_join(&noted, s->permit_text, ": "))
+		if (text_join(&noted, note, "") || text_join(&noted, s->permit_text, ": ") ||
+		    text_join(&s->message, note, "\n"))
 			hooks_nomem(r->run->h);
 		free(s->permit_text);
 		s->permit_text = noted;
@@ -200,15 +201,22 @@ static void read_specific(struct reader *r, struct said *s)
 	case HOOK_POST_TOOL_USE:
 		read_post_tool(r, s);
 		break;
-	case HOOK_USER_PROMPT_SUBMIT:
-		s->hide_prompt = flag(r, r->spec, "suppressOriginalPrompt", false);
-		break;
 	case HOOK_SESSION_START:
 		s->first_message = text(r, r->spec, "initialUserMessage");
 		break;
 	default:
 		break;
 	}
+}
+
+/* Behind what there is to say to the user anyway. */
+static void take_message(struct reader *r, struct said *s)
+{
+	char *message = text(r, r->top, "systemMessage");
+
+	if (text_join(&s->message, message, "\n"))
+		hooks_nomem(r->run->h);
+	free(message);
 }
 
 static void read_all(struct reader *r, struct said *s)
@@ -221,7 +229,7 @@ static void read_all(struct reader *r, struct said *s)
 	if (r->spec >= 0)
 		read_specific(r, s);
 	if (takes & TAKES_MESSAGE)
-		s->message = text(r, r->top, "systemMessage");
+		take_message(r, s);
 	if (!flag(r, r->top, "continue", true) && takes & TAKES_END) {
 		free(s->text);
 		s->verdict = HOOK_SAYS_END;

@@ -81,6 +81,17 @@ touch_call() { bash_call "touch ${1:-made}"; }
 	has "$(result_text 2)" 'denied by a hook: not here'
 }
 
+@test "defer is a denial, and the user is told" {
+	hooks PreToolUse Bash "$(decide defer later)"
+	serve "$(script "$(touch_call)" "$(say end)")"
+	j --allowedTools Bash
+	exits 0
+	[ ! -e made ]
+	is "$(denials)" "Bash hook"
+	has "$(result_text 2)" 'a hook deferred this call, and nobody is there who could decide it later: later'
+	is "$(ev 'select(.subtype=="informational").content')" "a hook deferred this call, and nobody is there who could decide it later"
+}
+
 @test "allow: what no rule allows runs, what a rule denies or asks about does not, nor what is critical" {
 	hooks PreToolUse '' "$(decide allow)"
 	serve "$(script "$(touch_call)" "$(touch_call denied)" "$(touch_call asked)" "$(bash_call 'rm -rf ..')" \

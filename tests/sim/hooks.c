@@ -1,6 +1,6 @@
 /*
  * Made-up hooks. What they say is a line:
- *   [EVENT] [after MS] WORD [TEXT] [| context TEXT] [| first TEXT] [| hide]
+ *   [EVENT] [after MS] WORD [TEXT] [| context TEXT] [| first TEXT]
  * EVENT is the name of the event, or Verify; a line without one is for Stop and StopFailure. Each event takes its lines
  * in their order, and the last one again and again; without a line there is nobody to ask. WORD is one of
  *   none (there is nobody to ask)   pass   block   end (continue:false)   hang (no answer)   gone (they cannot be
@@ -163,9 +163,7 @@ static void next_line(struct sim *s, const struct hook_call *call, char *out, si
 	if (row && row->context && sim_one_in(s, call->kind == HOOK_STOP ? 12 : 2))
 		n += (size_t)snprintf(out + n, max - n, " | context %s", sim_mark(s, mark, sizeof mark));
 	if (call->kind == HOOK_SESSION_START && strcmp(call->source, "compact") != 0 && sim_one_in(s, 3))
-		n += (size_t)snprintf(out + n, max - n, " | first %s", sim_mark(s, mark, sizeof mark));
-	if (call->kind == HOOK_USER_PROMPT_SUBMIT && sim_one_in(s, 3))
-		snprintf(out + n, max - n, " | hide");
+		snprintf(out + n, max - n, " | first %s", sim_mark(s, mark, sizeof mark));
 }
 
 /* One part of a line becomes one member of the answer. */
@@ -188,8 +186,6 @@ static bool take_part(struct sim_event *q, const char *part)
 		a->context = text;
 	else if (sim_begins(part, "first "))
 		a->first_message = text;
-	else if (!strcmp(part, "hide"))
-		a->hide_prompt = true;
 	else
 		return false;
 	return true;

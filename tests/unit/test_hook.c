@@ -345,7 +345,6 @@ static void json_fields(void **state)
 	            "{\"decision\":\"block\",\"reason\":\"r\",\"hookSpecificOutput\":{\"hookEventName\":"
 	            "\"UserPromptSubmit\",\"suppressOriginalPrompt\":true,\"sessionTitle\":\"t\"}}",
 	            "B :r");
-	assert_true(w->answer.hide_prompt);
 	expect_json(w, HOOK_SESSION_START,
 	            "{\"hookSpecificOutput\":{\"hookEventName\":\"SessionStart\",\"additionalContext\":\"c\","
 	            "\"initialUserMessage\":\"first\",\"watchPaths\":[]}}",
