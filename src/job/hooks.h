@@ -55,8 +55,8 @@ struct job_hook {
 
 /* verify: what must succeed before the run counts as completed. */
 struct job_verify {
-	const char *const *command; /* NULL = nothing; else at least one word, NULL terminated */
-	int64_t max_repairs, timeout_ms;
+	const char *const *command;      /* NULL = nothing; else at least one word, NULL terminated */
+	int64_t max_repairs, timeout_ms; /* 0 = none */
 	bool network;
 };
 

@@ -35,7 +35,7 @@ struct job_tool {
 	const char *const *command; /* at least one word, NULL terminated */
 	const char *input_schema;   /* a JSON Schema as JSON text, NULL = takes no parameters */
 	bool read_only, network;
-	int64_t timeout_ms;
+	int64_t timeout_ms;     /* 0 = none */
 	const char *const *env; /* names of the variables it gets beside the ones every program needs; NULL = all */
 };
 

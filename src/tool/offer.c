@@ -111,8 +111,8 @@ static int place_tool(struct toolbox *t, const struct tool_row *row, struct erro
 	if (standing == STANDING_REMOVED)
 		snprintf(why, sizeof why, "denied by a rule");
 	else if (standing == STANDING_NEVER && !t->cfg.offer_all)
-		snprintf(why, sizeof why, "not allowed in mode %s (see --allowedTools)",
-		         permission_mode_name(permissions_mode(p)));
+		snprintf(why, sizeof why, "not allowed in mode %s%s", permission_mode_name(permissions_mode(p)),
+		         permissions_mode(p) == MODE_PLAN ? "" : " (see --allowedTools)");
 	else if (row->subject == SUBJECT_EDIT && t->cfg.no_edits)
 		snprintf(why, sizeof why, "%s", t->cfg.no_edits);
 	else if (row->program && !program_found(&t->cfg, row->program))

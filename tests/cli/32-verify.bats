@@ -69,6 +69,14 @@ sources() { ev 'select(.subtype=="quern_transition") | "\(.reason) \(.source // 
 	is "$(sources)" "stop_hook_blocking verify"
 }
 
+@test "without a time limit it is waited for" {
+	verify 'sleep 0.2'
+	serve "$(script "$(say 'done')")"
+	q "$T/job.yaml" --set verify.timeout=0
+	exits 0 completed
+	is "$(result '.verification | "\(.runs) \(.passed)"')" "1 true"
+}
+
 @test "a signal while it runs: one result, and no child stays" {
 	verify 'echo $$ >pid; exec sleep 300'
 	serve "$(script "$(say 'done')")"

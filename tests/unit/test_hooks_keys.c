@@ -210,14 +210,14 @@ static void test_verification(void **state)
 	assert_int_equal(t.job.token_target, 0);
 	try_end(&t);
 	begin(&t, "@|--token-target|2M",
-	      "verify: {command: [make, make], max_repairs: 0, timeout: 90s, network: true}\n"
+	      "verify: {command: [make, make], max_repairs: 0, timeout: 0, network: true}\n"
 	      "limits: {max_stop_blocks: 0}\n"
 	      "sandbox: {hooks: false}\n");
 	assert_string_equal(t.job.verify.command[0], "make");
 	assert_string_equal(t.job.verify.command[1], "make");
 	assert_null(t.job.verify.command[2]);
 	assert_int_equal(t.job.verify.max_repairs, 0);
-	assert_int_equal(t.job.verify.timeout_ms, 90000);
+	assert_int_equal(t.job.verify.timeout_ms, 0);
 	assert_true(t.job.verify.network && !t.job.sandbox_hooks);
 	assert_int_equal(t.job.max_stop_blocks, 0);
 	assert_int_equal(t.job.token_target, 2000000);

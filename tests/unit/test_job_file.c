@@ -55,11 +55,11 @@ static const struct wrong wrongs[] = {
 	{ "model: {name: {}}", "job.yaml:1:15: model.name: must be a string\n" },
 	{ "tools: Read", "job.yaml:1:8: tools: must be a map of keys, as in {builtin: ...}\n" },
 	{ "tools: {builtin: Read}", "job.yaml:1:18: tools.builtin: must be a list, as in [Read]\n" },
-	{ "tools:\n  external:\n    - nam: x\n      command: []\n      timeout: 0",
+	{ "tools:\n  external:\n    - nam: x\n      command: []\n      timeout: 25h",
 	  "job.yaml:3:7: tools.external[0].nam: unknown key (did you mean name?)\n"
 	  "job.yaml:4:16: tools.external[0].command: must begin with the name of a program\n"
-	  "job.yaml:5:16: tools.external[0].timeout: must be a duration such as 90s, 15m or 2h, from 1ms to 24h, not "
-	  "'0'\n"
+	  "job.yaml:5:16: tools.external[0].timeout: must be a duration such as 90s, 15m or 2h, from 0 to 24h, not "
+	  "'25h'\n"
 	  "job.yaml:3:7: tools.external[0]: name is missing\n"
 	  "job.yaml:3:7: tools.external[0]: description is missing\n" },
 	{ "tools: {external: [{name: Read, description: d, command: [x]}, 7]}",
