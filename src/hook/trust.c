@@ -21,16 +21,23 @@ static bool beneath(const char *path, const char *const *roots)
 	return false;
 }
 
-/* Both the name and the file behind it count: whoever can write a directory can put another file there. */
+/* Both the name and the file behind it count: whoever can write a directory can put another file there, and one that is
+ * not there yet all the more. */
 static bool writable(const char *path, const char *const *roots)
 {
-	char file[PATH_MAX], dir[PATH_MAX], real[PATH_MAX];
-	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX], real[PATH_MAX];
 
-	if (!slash || !realpath(path, file))
-		return false;
-	snprintf(dir, sizeof dir, "%.*s", slash > path ? (int)(slash - path) : 1, path);
-	return beneath(file, roots) || (realpath(dir, real) && beneath(real, roots));
+	if (realpath(path, real) && beneath(real, roots))
+		return true;
+	snprintf(dir, sizeof dir, "%s", path);
+	for (char *slash; (slash = strrchr(dir, '/')) != NULL;) {
+		slash[slash == dir] = '\0';
+		if (realpath(dir, real))
+			return beneath(real, roots);
+		if (slash == dir)
+			break;
+	}
+	return false;
 }
 
 static const char *path_of(const char *const *env)
@@ -55,6 +62,7 @@ static bool expand(const char *word, const char *dir, char out[PATH_MAX])
 	return n < PATH_MAX && !strpbrk(out, "$`*?");
 }
 
+/* Where it is found; a directory before that in which tools could put it counts as well. */
 static bool in_path(const char *name, const struct hooks_config *cfg, char out[PATH_MAX])
 {
 	for (const char *at = path_of(cfg->env);; at++) {
@@ -63,7 +71,7 @@ static bool in_path(const char *name, const struct hooks_config *cfg, char out[P
 		int len = dir[0] == '/'
 		                  ? snprintf(out, PATH_MAX, "%.*s/%s", (int)n, dir, name)
 		                  : snprintf(out, PATH_MAX, "%s/%.*s/%s", cfg->project_dir, n ? (int)n : 1, dir, name);
-		if (len < PATH_MAX && access(out, X_OK) == 0)
+		if (len < PATH_MAX && (access(out, X_OK) == 0 || writable(out, cfg->writable)))
 			return true;
 		at += n;
 		if (!*at)
@@ -82,15 +90,50 @@ static bool word_writable(const char *word, bool program, const struct hooks_con
 }
 
 /* Programs whose first operand is the program. */
-static bool interprets(const char *command)
-{
-	static const char *const names[] = { "sh",   "bash", "dash", "zsh", "ksh",    "python", "python3",
-		                             "perl", "node", "ruby", "php", "source", "." };
+static const char *const interpreters[] = { "sh",   "bash", "dash", "zsh", "ksh",    "python", "python3",
+	                                    "perl", "node", "ruby", "php", "source", "." };
+#define NSHELLS 5
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(shell_base_name(command), names[i]))
+static bool interprets(const char *command, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(shell_base_name(command), interpreters[i]))
 			return true;
 	return false;
+}
+
+/* An option of a shell behind which its text stands, as in -ec. */
+static bool has_text(const char *word)
+{
+	return word[0] == '-' && word[1] != '-' && strchr(word, 'c');
+}
+
+static bool exists(const char *word, const struct hooks_config *cfg)
+{
+	char path[PATH_MAX];
+
+	return expand(word, cfg->project_dir, path) && access(path, F_OK) == 0;
+}
+
+/* The operand that an interpreter runs: the first that is a file, since what stands before it may belong to an option;
+ * else the first. The program may be an option's text as well: then there is none. */
+static size_t operand(const struct hooks_config *cfg, const char *const *word, size_t n)
+{
+	bool shell = interprets(word[0], NSHELLS);
+	size_t first = n;
+
+	for (size_t i = 1; i < n; i++) {
+		if (shell ? has_text(word[i])
+		          : !strcmp(word[i], "-c") || !strcmp(word[i], "-e") || !strcmp(word[i], "-m"))
+			return n;
+		if (word[i][0] == '-')
+			continue;
+		if (exists(word[i], cfg))
+			return i;
+		if (first == n)
+			first = i;
+	}
+	return first;
 }
 
 static int refuse(const struct handler *a, const char *file, struct error *e)
@@ -101,30 +144,26 @@ static int refuse(const struct handler *a, const char *file, struct error *e)
 	                 a->decl->source, file);
 }
 
-/* word[i] for i < n by a function, since they come as strings or as parts of a parsed text. */
 static int check_words(const struct handler *a, const struct hooks_config *cfg, const char *const *word, size_t n,
                        struct error *e)
 {
-	size_t i = 1;
-
 	if (word_writable(word[0], true, cfg))
 		return refuse(a, word[0], e);
-	while (i < n && word[i][0] == '-')
-		i++;
-	if (i < n && interprets(word[0]) && word_writable(word[i], false, cfg))
+	size_t i = interprets(word[0], sizeof interpreters / sizeof *interpreters) ? operand(cfg, word, n) : n;
+	if (i < n && word_writable(word[i], false, cfg))
 		return refuse(a, word[i], e);
 	return 0;
 }
 
 #define WORDS_MAX 16
 
-static int check_text(const struct handler *a, const struct hooks_config *cfg, struct error *e)
+static int check_text(const struct handler *a, const struct hooks_config *cfg, const char *text, struct error *e)
 {
 	const char *words[WORDS_MAX];
 	struct shell_parse p;
 	int rc = 0;
 
-	shell_parse(&p, a->decl->command, strlen(a->decl->command));
+	shell_parse(&p, text, strlen(text));
 	if (p.nomem)
 		rc = error_nomem(e);
 	for (size_t i = 0; !rc && i < p.n; i++) {
@@ -141,11 +180,24 @@ static int check_text(const struct handler *a, const struct hooks_config *cfg, s
 	return rc;
 }
 
+/* What a shell that is called by its name is told to run. NULL: no text. */
+static const char *text_for_shell(const struct handler *a)
+{
+	size_t i = 1;
+
+	if (!interprets(a->argv[0], NSHELLS))
+		return NULL;
+	while (i < a->nwords && !has_text(a->argv[i]))
+		i++;
+	return i + 1 < a->nwords ? a->argv[i + 1] : NULL;
+}
+
 int handler_check_file(const struct handler *a, const struct hooks_config *cfg, struct error *e)
 {
 	if (!cfg->unconfined || !cfg->writable)
 		return 0;
-	if (a->decl->args)
-		return check_words(a, cfg, (const char *const *)a->argv, a->nwords, e);
-	return check_text(a, cfg, e);
+	const char *text = text_for_shell(a);
+	if (a->decl->args && check_words(a, cfg, (const char *const *)a->argv, a->nwords, e))
+		return -1;
+	return text ? check_text(a, cfg, text, e) : 0;
 }

@@ -429,6 +429,8 @@ static void no_part_of_a_secret_beside_a_cut(void **state)
 static void what_tools_can_write_is_not_trusted(void **state)
 {
 	static const char *const own[] = { NULL }, *const script[] = { "${CLAUDE_PROJECT_DIR}/s.sh", NULL };
+	static const char *const text[] = { "-ec", "true; ./s.sh", NULL }, *const good[] = { "-c", "true", NULL };
+	static const char *const outside[] = { "-o", "pipefail", "../outside.sh", "s.sh", NULL };
 	static const struct {
 		const char *command;
 		const char *const *args;
@@ -449,6 +451,16 @@ static void what_tools_can_write_is_not_trusted(void **state)
 		{ "${CLAUDE_PROJECT_DIR}/s.sh", own, true },
 		{ "sh", script, true },
 		{ "cat", script, false },
+		{ "./later.sh", NULL, true }, /* not there: tools can put it there */
+		{ "cd sub && ./later.sh", NULL, true },
+		{ "../later.sh", NULL, false },
+		{ "sh later.sh", NULL, true },
+		{ "bash -o pipefail s.sh", NULL, true },
+		{ "python3 -W ignore s.sh", NULL, true },
+		{ "python3 -m json.tool", NULL, false },
+		{ "bash", text, true },
+		{ "bash", good, false },
+		{ "bash", outside, false },
 	};
 	struct hook_world *w = *state;
 	const char *const roots[] = { w->work, NULL };
