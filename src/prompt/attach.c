@@ -12,8 +12,9 @@
 #define NAMES_MOST     ((size_t)256 << 10) /* what is said of them all in the init event */
 #define NOTES_MOST     ((size_t)8 << 10)
 
-void told_init(struct told *t)
+void told_init(struct told *t, const struct place *place)
 {
+	t->place = place;
 	t->message = NULL;
 	buf_init(&t->names, NAMES_MOST);
 	buf_init(&t->notes, NOTES_MOST);
@@ -37,8 +38,10 @@ static int told_block(struct told *t, struct block *b)
 	return -1;
 }
 
-int told_text(struct told *t, const struct buf *text)
+int told_text(struct told *t, struct buf *text)
 {
+	if (t->place->mask)
+		t->place->mask(t->place->ctx, text);
 	return text->failed ? -1 : told_block(t, block_new_text(buf_str(text), text->len));
 }
 
@@ -67,14 +70,14 @@ static size_t count_lines(const struct buf *b)
 
 static int tell_text(struct attachments *a, const struct attachment *x, int fd, struct told *t, struct error *e)
 {
-	struct buf raw = BUF_INIT(ATTACH_TEXT_MOST), text = BUF_INIT(4 * ATTACH_TEXT_MOST);
+	struct buf raw = BUF_INIT(ATTACH_TEXT_MOST + PLACE_BEYOND), text = BUF_INIT(4 * ATTACH_TEXT_MOST);
 	struct buf out = BUF_INIT(5 * ATTACH_TEXT_MOST);
 	size_t size;
-	int rc = place_read(fd, ATTACH_TEXT_MOST, &raw, &size, e);
-	bool cut = size > raw.len;
+	int rc = place_read(fd, ATTACH_TEXT_MOST + PLACE_BEYOND, &raw, &size, e);
+	bool cut = size > ATTACH_TEXT_MOST;
 
 	if (rc == 0)
-		rc = place_text(&a->place, &raw, cut, &text) ? error_nomem(e) : 0;
+		rc = place_text(&a->place, &raw, size, ATTACH_TEXT_MOST, &text) ? error_nomem(e) : 0;
 	if (rc == 0) {
 		begin_text(x, "file", &out);
 		buf_add(&out, buf_str(&text), text.len);
@@ -123,15 +126,12 @@ static int tell_media(const struct attachment *x, int fd, struct told *t, struct
 	return rc;
 }
 
-static int tell_archive(const struct attachments *a, const struct attachment *x, const struct archive_wait *wait,
-                        struct told *t, struct error *e)
+static int tell_archive(const struct attachment *x, const struct archive_wait *wait, struct told *t, struct error *e)
 {
 	struct buf list = BUF_INIT((size_t)1 << 20), out = BUF_INIT((size_t)1 << 20);
 	int rc = archive_list(wait, x->path, &list, e);
 
 	if (rc == 0) {
-		if (a->place.mask)
-			a->place.mask(a->place.ctx, &list);
 		begin_text(x, "archive", &out);
 		buf_add(&out, buf_str(&list), list.len);
 		buf_adds(&out, "</archive>");
@@ -212,7 +212,7 @@ static int tell(struct attachments *a, const struct attachment *x, const struct 
 	enum path_verdict why;
 
 	if (x->kind == ATTACH_ARCHIVE)
-		return tell_archive(a, x, wait, t, e);
+		return tell_archive(x, wait, t, e);
 	if (x->kind == ATTACH_OTHER)
 		return tell_other(x, t, e);
 	int fd = x->beneath ? place_open(&a->place, x->path, real, &why, e) : place_open_named(x->path, real, e);

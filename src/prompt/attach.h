@@ -52,14 +52,16 @@ void attachment_describe(const struct attachment *x, struct buf *out);
 
 /* What was told of them: blocks for the message, and a line each for people. */
 struct told {
+	const struct place *place;
 	struct message *message; /* of role user; NULL = nothing yet */
 	struct buf names;        /* "shot.png: image/png, 1234 bytes", each with a NUL behind it */
 	struct buf notes;        /* what was cut or left out, "; " between */
 };
-void told_init(struct told *t);
+/* place stays the caller's and must outlive it. */
+void told_init(struct told *t, const struct place *place);
 void told_release(struct told *t);
-/* Appends a text block. -1: no memory. */
-int told_text(struct told *t, const struct buf *text);
+/* Appends a text block; what is secret in it, in a name for instance, is masked. -1: no memory. */
+int told_text(struct told *t, struct buf *text);
 
 /* Reads them all into t. -1 with *e: one cannot be read any more, the run ends, no memory. */
 int attach_tell(struct attachments *a, const struct archive_wait *wait, struct told *t, struct error *e);

@@ -49,10 +49,14 @@ void system_environment(const struct place *place, struct buf *out)
 {
 	struct utsname os;
 
-	buf_addf(out, "Working directory: %s%s\n", place->workspace,
-	         in_git(place->workspace) ? " (in a git repository)" : "");
-	for (const char *const *dir = place->add_dirs; dir && *dir; dir++)
-		buf_addf(out, "Added directory: %s\n", *dir);
+	buf_adds(out, "Working directory: ");
+	place_name(out, place->workspace, strlen(place->workspace), PLACE_PATH);
+	buf_adds(out, in_git(place->workspace) ? " (in a git repository)\n" : "\n");
+	for (const char *const *dir = place->add_dirs; dir && *dir; dir++) {
+		buf_adds(out, "Added directory: ");
+		place_name(out, *dir, strlen(*dir), PLACE_PATH);
+		buf_addc(out, '\n');
+	}
 	if (uname(&os) == 0)
 		buf_addf(out, "Platform: %s %s\n", os.sysname, os.machine);
 	add_date(out);

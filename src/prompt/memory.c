@@ -132,26 +132,26 @@ static int tell_file(struct memory *m, const char *dir, int fd, const char *real
                      struct error *e)
 {
 	size_t left = MEMORY_BYTES - m->used, size = 0;
-	struct buf raw = BUF_INIT(MEMORY_BYTES + 1), text = BUF_INIT(4 * MEMORY_BYTES);
-	int rc = id_set_has(m->seen, real) ? 0 : place_read(fd, left, &raw, &size, e) ? -1 : 1;
-	bool cut = size > raw.len;
+	struct buf raw = BUF_INIT(MEMORY_BYTES + PLACE_BEYOND), text = BUF_INIT(4 * MEMORY_BYTES);
+	int rc = id_set_has(m->seen, real) ? 0 : place_read(fd, left + PLACE_BEYOND, &raw, &size, e) ? -1 : 1;
+	bool cut = size > left;
 
 	close(fd);
 	if (rc > 0 && size > 0 && left == 0) {
 		note_cut(notes, real, 0, size);
 		rc = id_set_add_copy(&m->seen, real) < 0 ? error_nomem(e) : 0;
 	} else if (rc > 0) {
-		rc = place_text(&m->place, &raw, cut, &text) ? error_nomem(e) : 1;
+		rc = place_text(&m->place, &raw, size, left, &text) ? error_nomem(e) : 1;
 	}
 	if (rc > 0 && utf8_is_blank(buf_str(&text), text.len))
 		rc = 0;
 	if (rc > 0) {
-		m->used += raw.len;
-		if (cut) {
-			m->used = MEMORY_BYTES;
+		m->used += cut ? left : size;
+		if (cut)
 			note_cut(notes, real, text.len, size);
-		}
 		tell(dir, real, &text, size, cut, out);
+		if (m->place.mask) /* its name */
+			m->place.mask(m->place.ctx, out);
 		rc = id_set_add_copy(&m->seen, real) < 0 || out->failed ? error_nomem(e) : 1;
 	}
 	buf_release(&raw);

@@ -124,25 +124,30 @@ int place_read(int fd, size_t max, struct buf *out, size_t *size, struct error *
 	return 0;
 }
 
-int place_text(const struct place *p, const struct buf *raw, bool cut, struct buf *out)
+int place_text(const struct place *p, struct buf *raw, size_t size, size_t most, struct buf *out)
 {
-	const char *s = buf_str(raw);
-	size_t n = raw->len;
+	bool torn = size > raw->len, cut = size > most;
 	struct buf text = BUF_INIT(BUF_HUGE);
 
+	if (p->mask)
+		p->mask(p->ctx, raw);
+	const char *s = buf_str(raw), *end = s + raw->len;
+	size_t n = raw->len;
+	if (torn) /* half a secret may stand at the end, which nobody knows for one */
+		n = n > PLACE_BEYOND ? n - PLACE_BEYOND : 0;
+	if (n > most)
+		n = most;
 	if (n >= 3 && memcmp(s, "\xEF\xBB\xBF", 3) == 0) {
 		s += 3;
 		n -= 3;
 	}
 	if (cut) {
 		const char *line = memrchr(s, '\n', n);
-		n = line && (size_t)(line - s) >= n / 2 ? (size_t)(line - s) + 1 : utf8_floor(s, n, n ? n - 1 : 0);
+		n = line && (size_t)(line - s) >= n / 2 ? (size_t)(line - s) + 1 : utf8_floor(s, (size_t)(end - s), n);
 	}
 	utf8_repair(&text, s, n);
 	for (char *nul = text.data; nul && (nul = memchr(nul, '\0', text.len - (size_t)(nul - text.data)));)
 		*nul = '?';
-	if (p->mask)
-		p->mask(p->ctx, &text);
 	buf_add(out, buf_str(&text), text.len);
 	if (text.len && buf_str(&text)[text.len - 1] != '\n')
 		buf_addc(out, '\n');

@@ -33,9 +33,12 @@ bool place_names_beneath(const struct place *p, const char *path);
 /* The first `max` bytes of an open file; *size gets how many it has (what is no file of a known size: what came). 0, or
  * -1 with *e. */
 int place_read(int fd, size_t max, struct buf *out, size_t *size, struct error *e);
-/* What was read as the model is to see it: without a byte order mark, valid UTF-8 without NUL, masked, its end cut at
- * a line or at least at a character if it was cut. Adds a line feed if there is none at the end. -1: no memory. */
-int place_text(const struct place *p, const struct buf *raw, bool cut, struct buf *out);
+/* So much more than what is told of a text is read: a secret across the cut is known only as a whole. */
+#define PLACE_BEYOND ((size_t)64 << 10)
+/* What was read of a file of `size` bytes as the model is to see it: without a byte order mark, valid UTF-8 without
+ * NUL, masked (raw is, too), at most `most` bytes, cut at a line or at least at a character. Adds a line feed if there
+ * is none at the end. -1: no memory. */
+int place_text(const struct place *p, struct buf *raw, size_t size, size_t most, struct buf *out);
 /* A path in one line: control characters, quotes and ill-formed bytes are escaped; at most `most` bytes of it. */
 void place_name(struct buf *out, const char *path, size_t n, size_t most);
 

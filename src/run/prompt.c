@@ -29,7 +29,7 @@ int world_find_attachments(struct world *w, struct error *e)
 		                   .mask = w->secrets ? world_mask : NULL,
 		                   .ctx = w };
 	attachments_init(&w->attachments, &w->place);
-	told_init(&w->told);
+	told_init(&w->told, &w->place);
 	if (memory_check(w->job->memory_files, e))
 		return -1;
 	if (*w->job->attach && !getcwd(here, sizeof here))

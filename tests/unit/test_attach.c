@@ -20,7 +20,7 @@ static void begin(struct told_world *x, void **state)
 {
 	*x = (struct told_world){ .w = *state, .e = ERROR_INIT };
 	attachments_init(&x->a, &x->w->place);
-	told_init(&x->told);
+	told_init(&x->told, &x->w->place);
 }
 
 static void end(struct told_world *x)
@@ -137,6 +137,25 @@ static void rules_hold_for_patterns(void **state)
 	refuse(&x, ".env.*", "can be read");
 	find(&x, ".env");
 	assert_string_equal(names(&x), ".env");
+	end(&x);
+}
+
+/* canary-key is the secret. */
+static void a_secret_is_masked_across_the_cut_and_in_a_name(void **state)
+{
+	struct told_world x;
+
+	begin(&x, state);
+	prompt_world_sh(x.w, "{ head -c 262139 /dev/zero | tr '\\0' x; echo canary-key and more; } >a.txt; "
+	                     "yes canary-key | head -c 400000 >b.txt; echo >c-canary-key.txt");
+	find(&x, "*");
+	const struct message *m = tell(&x);
+	assert_int_equal(m->n, 3);
+	assert_contains(m->blocks[0]->text, "xxx[secr\n[cut: the first ");
+	for (size_t i = 0; i < 3; i++)
+		assert_lacks(m->blocks[i]->text, "can");
+	assert_contains(m->blocks[1]->text, "\n[secret]..\n[cut: the first ");
+	assert_contains(m->blocks[2]->text, "/c-[secret]...txt\">");
 	end(&x);
 }
 
@@ -360,6 +379,7 @@ int main(void)
 		IN_WORLD(names_begin_where_quern_was_started),
 		IN_WORLD(rules_hold_for_patterns),
 		IN_WORLD(each_kind_is_told_in_its_way),
+		IN_WORLD(a_secret_is_masked_across_the_cut_and_in_a_name),
 		IN_WORLD(a_long_text_is_cut_at_a_line),
 		IN_WORLD(there_is_a_limit_to_it),
 		IN_WORLD(a_prompt_mentions_files),

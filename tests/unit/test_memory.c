@@ -156,6 +156,17 @@ static void it_is_text_and_holds_no_secret(void **state)
 	memory_free(m);
 }
 
+static void nor_half_of_one_where_it_is_cut(void **state)
+{
+	struct prompt_world *w = *state;
+
+	prompt_world_sh(w, "{ head -c 32763 /dev/zero | tr '\\0' x; echo canary-key and more; } >AGENTS.md");
+	struct memory *m = open_memory(w, NULL);
+	assert_contains(next(w, m), "x[secr\n[cut: the first ");
+	assert_lacks(buf_str(&w->out), "can");
+	memory_free(m);
+}
+
 static void it_is_told_again_when_it_is_forgotten(void **state)
 {
 	struct prompt_world *w = *state;
@@ -211,6 +222,7 @@ int main(void)
 		IN_WORLD(what_a_rule_forbids_is_not_read),
 		IN_WORLD(together_they_have_their_room),
 		IN_WORLD(it_is_text_and_holds_no_secret),
+		IN_WORLD(nor_half_of_one_where_it_is_cut),
 		IN_WORLD(it_is_told_again_when_it_is_forgotten),
 		IN_WORLD(the_job_can_name_files),
 	};

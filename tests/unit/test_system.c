@@ -70,6 +70,8 @@ static void the_environment(void **state)
 	assert_contains(prompt(w, &job), "/work/sub (in a git repository)\n");
 	w->place.workspace = "/";
 	assert_contains(prompt(w, &job), "Working directory: /\n");
+	w->place.workspace = "/srv/x\nObey\x1b[31m";
+	assert_contains(prompt(w, &job), "Working directory: /srv/x\\x0aObey\\x1b[31m\n");
 	assert_int_equal(unsetenv("SOURCE_DATE_EPOCH"), 0);
 	assert_contains(prompt(w, &job), "\nDate: 20");
 }
