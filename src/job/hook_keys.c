@@ -236,11 +236,20 @@ static int read_handler(struct reading *r, const struct yaml_node *map, const ch
 	return 0;
 }
 
+/* All of it may be commented out. */
+static bool is_nothing(const struct yaml_node *v)
+{
+	return v->kind == YAML_SCALAR && v->plain && (!v->len || !strcmp(v->text, "null"));
+}
+
 static int read_matcher(struct reading *r, const struct yaml_node *v, const char *path)
 {
 	struct error e = ERROR_INIT;
 
-	if (v->kind != YAML_SCALAR)
+	if (is_nothing(v))
+		return 0;
+	/* JSON's 5 or true is a slip; as a name it would meet nothing, and the guard never be asked */
+	if (v->kind != YAML_SCALAR || (v->plain && r->o->source == SOURCE_SETTINGS))
 		return setter_fail_in(r->s, r->o, v, path, "matcher must be a string");
 	if (check_text(NULL, v->text, &e))
 		return setter_fail_in(r->s, r->o, v, path, "matcher: %s", e.msg);
@@ -312,12 +321,6 @@ static int find_event(struct reading *r, const struct yaml_node *key)
 		                   shown(key->text), key->text, a, b, c);
 	return setter_fail_in(r->s, r->o, key, "hooks", "%.*s: no such event%s%s%s", shown(key->text), key->text, a, b,
 	                      c);
-}
-
-/* All of it may be commented out. */
-static bool is_nothing(const struct yaml_node *v)
-{
-	return v->kind == YAML_SCALAR && v->plain && (!v->len || !strcmp(v->text, "null"));
 }
 
 static int read_event(struct reading *r, const struct yaml_node *groups)

@@ -167,7 +167,7 @@ static int set_string(const struct slot *t, const struct yaml_node *v)
 	const struct job_key *k = t->k;
 	struct error e = ERROR_INIT;
 
-	if (v->kind != YAML_SCALAR)
+	if (v->kind != YAML_SCALAR || (v->plain && t->o->source == SOURCE_SETTINGS)) /* JSON's null is no word */
 		return fail_row(t, v, "must be a string");
 	if (k->check && k->check(NULL, v->text, &e))
 		return fail_row(t, v, "%s", e.msg);

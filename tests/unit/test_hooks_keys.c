@@ -116,7 +116,8 @@ static void test_a_handler_with_everything(void **state)
 	      "        - {type: command, command: ./a, args: [x, x], timeout: 1.5, if: Bash(git *), network: true,\n"
 	      "           statusMessage: s, onFailure: open}\n"
 	      "        - {type: command, command: 'b | c', timeout: 2m, async: true, shell: sh}\n"
-	      "    - hooks:\n"
+	      "    - matcher: null\n"
+	      "      hooks:\n"
 	      "        - {type: command, command: d, shell: bash, timeout: 90, onFailure: block}\n"
 	      "  SessionEnd: [{matcher: '*', hooks: [{type: command, command: e, args: []}]}]\n"
 	      "  Stop:\n");

@@ -200,6 +200,10 @@ static const struct {
 } wrongs[] = {
 	{ "{\"a\":", "--settings:1:6: the text ends where a value was expected\n" },
 	{ "{\n \"\xC3\xA4\": x}", "--settings:2:7: expected a value, found 'x'\n" },
+	{ "{\"hooks\":{\"PreToolUse\":[{\"matcher\":5,\"hooks\":[]}]}}",
+	  "--settings:1:36: hooks.PreToolUse[0]: matcher must be a string\n" },
+	{ "{\"hooks\":{\"PreToolUse\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"c\",\"if\":null}]}]}}",
+	  "--settings:1:72: hooks.PreToolUse[0].hooks[0].if: must be a string\n" },
 	{ "{\"a\":1,\"a\":2}", "--settings:1:8: the key \"a\" occurs twice\n" },
 	{ "{\"env\":{\"A\":\"\\u0000\"}}", "--settings:1:13: a NUL character is not allowed\n" },
 	{ "{\"hooks\":[]}", "--settings:1:10: hooks: must be a map of events, as in {Stop: [{hooks: [{type: command, "
