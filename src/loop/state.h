@@ -49,7 +49,7 @@ struct account {
 	int64_t requests, tool_calls;
 	int64_t api_ms;
 	bool told_missing; /* the user was told that a server tells no usage */
-	bool warned;       /* the model was told that a budget is nearly spent */
+	bool warned;       /* the model was told that a budget of the run is nearly spent */
 };
 
 /* One attempt's answer as it comes in. */
@@ -165,6 +165,7 @@ struct loop {
 	int signals;      /* how many came: the second skips the grace periods */
 	bool timed_out;   /* the deadline has come */
 	bool interrupted; /* the user wants no more of this message */
+	bool warned;      /* the model was told, for this message, to come to an end */
 	char *hook_end;   /* a hook of a call said that the run ends, and why; owned, NULL = none did */
 	bool failed;      /* by an API error that no recovery undid: it is shown, whatever comes behind it */
 	bool broken;

@@ -54,26 +54,32 @@ static const struct {
 	int64_t (*used)(const struct loop *l);
 	size_t offset;
 	bool answers; /* when it is spent the model may still answer */
+	bool anew;    /* each message has its own */
 } budgets[] = {
-	{ account_tokens, offsetof(struct loop_config, token_budget), false },
-	{ used_cost, offsetof(struct loop_config, max_cost_nano_usd), false },
-	{ used_requests, offsetof(struct loop_config, max_requests), false },
-	{ used_calls, offsetof(struct loop_config, max_tool_calls), true },
-	{ used_turns, offsetof(struct loop_config, max_turns), false },
-	{ used_time, offsetof(struct loop_config, wall_time_ms), false },
+	{ account_tokens, offsetof(struct loop_config, token_budget), false, false },
+	{ used_cost, offsetof(struct loop_config, max_cost_nano_usd), false, false },
+	{ used_requests, offsetof(struct loop_config, max_requests), false, false },
+	{ used_calls, offsetof(struct loop_config, max_tool_calls), true, false },
+	{ used_turns, offsetof(struct loop_config, max_turns), false, true },
+	{ used_time, offsetof(struct loop_config, wall_time_ms), false, false },
 };
 
-/* At 90 % of a limit the model is told, once, to come to an end; not if nobody is going to read it. */
+#define FINISH "Finish now: do only what is still needed and give your final answer."
+
+/* At 90 % of a limit the model is told, once, to come to an end; not if nobody is going to read it. What is said of one
+ * message's turns must not hurry the next. */
 static void warn_of_budget(struct loop *l)
 {
-	for (size_t i = 0; i < sizeof budgets / sizeof *budgets && !l->account.warned; i++) {
+	for (size_t i = 0; i < sizeof budgets / sizeof *budgets && !l->warned; i++) {
 		int64_t max = *(const int64_t *)((const char *)l->cfg + budgets[i].offset);
 		int64_t used = budgets[i].used(l);
-		if (max <= 0 || used < max - max / 10 || (used >= max && !budgets[i].answers))
+		if (max <= 0 || used < max - max / 10 || (used >= max && !budgets[i].answers) ||
+		    (l->account.warned && !budgets[i].anew))
 			continue;
-		l->account.warned = true;
-		loop_say(l, "The budget of this run is nearly spent. Finish now: do only what is still needed and give "
-		            "your final answer.");
+		l->warned = true;
+		l->account.warned = l->account.warned || !budgets[i].anew;
+		loop_say(l, budgets[i].anew ? "The turns of this task are nearly used up. " FINISH
+		                            : "The budget of this run is nearly spent. " FINISH);
 	}
 }
 

@@ -16,8 +16,8 @@ load ../lib/helpers
 	serve "$(script "$(jq -cn '{tool_use: {name: "Bash", input: {command: "true"}}, repeat: 9}')" "$(say end)")"
 	q -p go --allowedTools Bash --max-turns 10
 	exits 0 completed
-	is "$(ev 'select(.type=="user" and .isSynthetic).message.content[0].text' | grep -c 'nearly spent')" 1
-	has "$(jq -r '.messages[-1].content[-1].text' "$(request 10)")" "nearly spent"
+	is "$(ev 'select(.type=="user" and .isSynthetic).message.content[0].text' | grep -c 'nearly used up')" 1
+	has "$(jq -r '.messages[-1].content[-1].text' "$(request 10)")" "nearly used up"
 }
 
 @test "a token target: the model is nudged until it has little more to say" {

@@ -97,8 +97,9 @@ void witness_near(struct sim *s, enum continue_reason to)
 		return;
 	fill(s, v);
 	v[3].used -= s->running_background; /* it was begun behind the note's place */
-	for (size_t i = 0; i < BUDGETS; i++)
+	for (size_t i = 1; i < BUDGETS; i++)
 		near |= is_near(&v[i]);
+	near = (near && !s->w->notes) || is_near(&v[0]);
 	s->w->wants_note = near && !awaits_server(s);
 }
 
@@ -108,14 +109,17 @@ void check_note(struct sim *s, const struct step *step)
 	struct budget v[BUDGETS];
 	bool near = false;
 
-	if (ev->kind != EVENT_USER || ev->u.user.block->kind != BLOCK_TEXT ||
-	    !sim_begins(ev->u.user.block->text, "The budget of this run"))
+	if (ev->kind != EVENT_USER || ev->u.user.block->kind != BLOCK_TEXT)
 		return;
-	if (s->w->notes++)
+	bool turns = sim_begins(ev->u.user.block->text, "The turns of this task are nearly");
+	if (!turns && !sim_begins(ev->u.user.block->text, "The budget of this run"))
+		return;
+	if (s->w->noted || (!turns && s->w->notes++))
 		sim_problem(s, "the model is told twice that a budget is nearly spent");
+	s->w->noted = true;
 	fill(s, v);
 	v[0].used += !s->w->in_turn; /* the answer that was accepted last */
-	for (size_t i = 0; i < BUDGETS; i++)
+	for (size_t i = turns ? 0 : 1; i < (turns ? 1 : BUDGETS); i++)
 		near |= is_near(&v[i]);
 	if (!near)
 		sim_problem(s, "no budget is nearly spent");
@@ -123,7 +127,7 @@ void check_note(struct sim *s, const struct step *step)
 
 void check_noted(struct sim *s, const struct step *step)
 {
-	if (step->req->kind == MODEL_MAIN && s->w->wants_note && !s->w->notes)
+	if (step->req->kind == MODEL_MAIN && s->w->wants_note && !s->w->noted)
 		sim_problem(s, "the model is not told that a budget is nearly spent");
 }
 

@@ -351,7 +351,7 @@ void witness_message(struct sim *s, const char *text)
 	w->compact_ends = w->compact_starts = w->boundaries; /* what was cut short is over */
 	w->prompt = text;
 	w->output = w->output_then = w->last_gain = w->target_nudges = 0;
-	w->output_unsure = w->wants_note = false;
+	w->output_unsure = w->wants_note = w->noted = false;
 	w->arrival = NULL;
 	w->messages++;
 	w->requests_before = s->requests;

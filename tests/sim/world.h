@@ -151,7 +151,7 @@ struct witness {
 	        last_gain;  /* tokens of accepted answers; at the last nudge; what that one's brought */
 	bool output_unsure; /* a broken answer was kept */
 	int target_nudges, notes;
-	bool wants_note;
+	bool wants_note, noted;  /* of this message */
 	struct flight flight[2]; /* foreground, background */
 	int64_t tokens, cost;
 	int turns, bounded_requests, repairs, clamps, attempts;

@@ -19,6 +19,8 @@
 
 #define HOOK(event, text) "<system-reminder>\nThe " event " hook says:\n" text "\n</system-reminder>"
 #define WARNING           "The budget of this run is nearly spent."
+#define FEW_TURNS         "The turns of this task are nearly used up."
+#define FINISH            " Finish now: do only what is still needed and give your final answer."
 #define TARGET            "token_budget_continuation "
 
 struct path {
@@ -108,13 +110,28 @@ static const struct path paths[] = {
 	    "use SafeA t7", "use SafeA t8", "use SafeA t9", "text a"),
 	  NULL, NULL, NULL, NULL,
 	  "next_turn next_turn next_turn next_turn next_turn next_turn next_turn next_turn next_turn completed", NULL,
-	  "user " WARNING, .max_turns = 10 },
+	  "user " FEW_TURNS, .max_turns = 10 },
+	{ "the turns of each message",
+	  S("use SafeA t1", "use SafeA t2", "use SafeA t3", "use SafeA t4", "use SafeA t5", "use SafeA t6",
+	    "use SafeA t7", "use SafeA t8", "use SafeA t9", "text a", "use SafeA t11", "use SafeA t12", "use SafeA t13",
+	    "use SafeA t14", "use SafeA t15", "use SafeA t16", "use SafeA t17", "use SafeA t18", "use SafeA t19",
+	    "text b"),
+	  NULL, S("more"), NULL, NULL,
+	  "next_turn next_turn next_turn next_turn next_turn next_turn next_turn next_turn next_turn completed / "
+	  "next_turn next_turn next_turn next_turn next_turn next_turn next_turn next_turn next_turn completed",
+	  "do it // t1 // t2 // t3 // t4 // t5 // t6 // t7 // t8 // t9|" FEW_TURNS FINISH
+	  " // more // t11 // t12 // t13 // t14 // t15 // t16 // t17 // t18 // t19|" FEW_TURNS FINISH,
+	  .max_turns = 10 },
+	{ "but a budget once",
+	  S("usage 900 10 | use SafeA t1", "usage 10 1 | text a", "usage 10 1 | use SafeA t2", "text b"), NULL,
+	  S("more"), NULL, NULL, "next_turn completed / next_turn completed",
+	  "do it // t1|" WARNING FINISH " // more // t2", .token_budget = 1000 },
 	{ "the wall time", S("use SafeA t1 {\"ms\":95000}", "text a"), NULL, NULL, NULL, NULL, "next_turn completed",
 	  NULL, "user " WARNING, .wall_ms = 100000 },
 	{ "behind an objection too", S("usage 900 10 | text a", "text b"), S("block x", "pass"), NULL, NULL, NULL,
 	  "stop_hook_blocking completed", NULL, "user " WARNING, .token_budget = 1000 },
 	{ "not when nothing is left", S("use SafeA t1", "text never"), NULL, NULL, NULL, NULL, "next_turn max_turns",
-	  NULL, NULL, "user " WARNING, .max_turns = 1 },
+	  NULL, NULL, "user " FEW_TURNS, .max_turns = 1 },
 	{ "but when no call is left", S("use SafeA t1", "text a"), NULL, NULL, NULL, NULL, "next_turn completed", NULL,
 	  "user " WARNING, .max_tool_calls = 1 },
 	/* the token target */
