@@ -79,7 +79,7 @@ static void check_post_compact(struct sim *s, const struct hook_call *call)
 /* The wish behind a nudge; the answer before it is judged when a limit is met on its way. */
 static bool is_wish(const struct witness *w)
 {
-	return w->last == CONT_EMPTY_NUDGE || w->last == CONT_TOKEN_BUDGET;
+	return w->asked == CONT_EMPTY_NUDGE || w->asked == CONT_TOKEN_BUDGET;
 }
 
 static void check_stop(struct sim *s, const struct hook_call *call)

@@ -364,7 +364,7 @@ void witness_message(struct sim *s, const char *text)
 	w->attempts = w->costly = w->lowered = w->precompacts = 0;
 	w->refills = w->refilled = 0;
 	w->in_turn = w->paused = w->accepted = w->told_failure = w->backs_off = w->unseen = false;
-	w->last = CONT_NONE;
+	w->last = w->asked = CONT_NONE;
 	w->pending_lines = w->usable = 0; /* of an answer that was kept as far as it came */
 	calls_settled(w);
 	w->begins = true;
@@ -488,6 +488,7 @@ static void count_transition(struct witness *w, enum continue_reason to)
 		w->turns++;
 	if (new_turn || kept) {
 		w->in_turn = kept;
+		w->asked = to;
 		w->paused = to == CONT_PAUSE_TURN;
 	}
 	w->accepted = false;

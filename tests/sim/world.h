@@ -175,7 +175,7 @@ struct witness {
 	int images;             /* replaced by notes */
 	bool backs_off;         /* between a failed attempt and the next */
 	/* guards */
-	enum continue_reason last;
+	enum continue_reason last, asked; /* the latter: not one that only repeats the request */
 	int escalations, recoveries, reactives, nudges, pauses, salvages, fallbacks, drains;
 	int failures_in_a_row; /* of compactions */
 	/* hooks */
