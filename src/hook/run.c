@@ -9,6 +9,7 @@
 
 #define GRACE_MS     2000 /* from TERM to KILL after a timeout */
 #define GRACE_END_MS 200  /* where the run is at its end */
+#define ASYNC_MAX    32   /* hooks at once that nobody waits for */
 #define ASYNC_LOOK   ((size_t)4096)
 
 void run_free(struct run *run)
@@ -65,6 +66,22 @@ static void on_done(void *ctx, int id, struct child_result *res)
 		one_less(a);
 }
 
+/* Those that nobody waits for and that do not end would take the place of a guard that is asked before a call. True:
+ * there are too many, and run says so. */
+static bool crowded(struct run *run)
+{
+	size_t n = 0;
+
+	for (const struct run *i = run->h->runs; i; i = i->next)
+		n += !i->asking;
+	if (n <= ASYNC_MAX)
+		return false;
+	snprintf(run->why, sizeof run->why, "was given up: %d hooks that nobody waits for are running", ASYNC_MAX);
+	run->cancelled = true;
+	tell_end(run, NULL, NULL);
+	return true;
+}
+
 /* Its first output says that it goes on in the background. */
 static void on_heard(void *ctx, const char *p, size_t n)
 {
@@ -78,6 +95,8 @@ static void on_heard(void *ctx, const char *p, size_t n)
 		return;
 	run->asking = NULL;
 	run->said = NULL;
+	if (crowded(run))
+		supervisor_kill(run->h->cfg.supervisor, run->child, GRACE_MS);
 	one_less(a);
 }
 
@@ -149,6 +168,10 @@ static int start(struct asking *a, const struct handler *handler, struct said *s
 	snprintf(run->id, sizeof run->id, "hook_%u", ++h->started);
 	run->next = h->runs;
 	h->runs = run;
+	if (!said && crowded(run)) {
+		run_free(run);
+		return 0;
+	}
 	fill_spawn(h, run, input, &spec);
 	tell_start(run);
 	run->child = supervisor_spawn(h->cfg.supervisor, &spec, on_done, run, e);

@@ -424,6 +424,32 @@ static void no_part_of_a_secret_beside_a_cut(void **state)
 	assert_true(strlen(said) < 16200);
 }
 
+/* What hangs beside the work never takes the place of a guard. */
+static void leaves_room(struct hook_world *w, const char *hangs, bool async)
+{
+	const struct hook_call call = hook_world_call(HOOK_PRE_TOOL_USE);
+
+	hook_world_add(w, HOOK_PRE_TOOL_USE, hangs)->async = async;
+	hook_world_add(w, HOOK_PRE_TOOL_USE, "echo no >&2; exit 2");
+	for (int n = 0; n < 40; n++) {
+		buf_clear(&w->events);
+		assert_int_equal(hook_world_ask(w, &call), 1);
+		assert_int_equal(w->answer.permit, HOOK_DENIES);
+		bool told = strstr(buf_str(&w->events), "was given up: 32 hooks that nobody waits for") != NULL;
+		assert_true(told == (n >= 32));
+	}
+}
+
+static void async_leaves_room(void **state)
+{
+	leaves_room(*state, "exec sleep 300", true);
+}
+
+static void async_by_its_word_leaves_room(void **state)
+{
+	leaves_room(*state, "echo '{\"async\":true}'; exec sleep 300", false);
+}
+
 /* ---- outside the sandbox ---- */
 
 static void what_tools_can_write_is_not_trusted(void **state)
@@ -518,6 +544,8 @@ int main(void)
 		TEST(cannot_start),
 		TEST(async_is_not_waited_for),
 		TEST(async_by_its_first_output),
+		TEST(async_leaves_room),
+		TEST(async_by_its_word_leaves_room),
 		TEST(cancelled),
 		TEST(timeouts),
 		TEST(verification),
