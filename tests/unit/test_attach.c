@@ -327,28 +327,30 @@ static void a_hostile_archive_does_no_harm(void **state)
 	struct archive_world y;
 
 	begin_archives(&y, state);
-	prompt_world_sh(y.x.w,
-	                "python3 - <<'E'\n"
-	                "import io, tarfile, zipfile\n"
-	                "def tar(name, *names):\n"
-	                "    with tarfile.open(name, 'w') as t:\n"
-	                "        for n in names: t.addfile(tarfile.TarInfo(n))\n"
-	                "tar('names.tar', 'new\\nline', 'esc\\x1b[31m', 'd' * 5000, '../up', '/abs', 'caf\\xe9')\n"
-	                "tar('many.tar', *['a-file-%d' % i for i in range(3000)])\n"
-	                "with zipfile.ZipFile('bomb.zip', 'w', zipfile.ZIP_DEFLATED) as z:\n"
-	                "    z.writestr('zeros', b'\\0' * (100 << 20))\n"
-	                "open('cut.tar', 'wb').write(open('names.tar', 'rb').read()[:700])\n"
-	                "open('none.tar', 'wb').write(b'hello ' * 500)\n"
-	                "open('empty.tar', 'wb')\n"
-	                "E\n");
+	prompt_world_sh(y.x.w, "python3 - <<'E'\n"
+	                       "import io, tarfile, zipfile\n"
+	                       "def tar(name, *names):\n"
+	                       "    with tarfile.open(name, 'w') as t:\n"
+	                       "        for n in names: t.addfile(tarfile.TarInfo(n))\n"
+	                       "tar('names.tar', 'new\\nline', 'esc\\x1b[31m', 'd' * 5000, '../up', '/abs', "
+	                       "'caf\\xe9', 'a\\u202efdp.exe', 'b\\u2028c')\n"
+	                       "tar('many.tar', *['a-file-%d' % i for i in range(3000)])\n"
+	                       "with zipfile.ZipFile('bomb.zip', 'w', zipfile.ZIP_DEFLATED) as z:\n"
+	                       "    z.writestr('zeros', b'\\0' * (100 << 20))\n"
+	                       "open('cut.tar', 'wb').write(open('names.tar', 'rb').read()[:700])\n"
+	                       "open('none.tar', 'wb').write(b'hello ' * 500)\n"
+	                       "open('empty.tar', 'wb')\n"
+	                       "E\n");
 	const char *text = list(&y, "names.tar");
 	assert_contains(text, " new\\x0aline\n");
 	assert_contains(text, " esc\\x1b[31m\n");
+	assert_contains(text, " a\\xe2\\x80\\xaefdp.exe\n");
+	assert_contains(text, " b\\xe2\\x80\\xa8c\n");
 	assert_contains(text, "ddd...\n");
 	assert_contains(text, " ../up\n");
 	assert_contains(text, "/abs\n");
 	assert_contains(text, "caf\xC3\xA9\n");
-	assert_contains(text, "[6 entries]\n");
+	assert_contains(text, "[8 entries]\n");
 	text = list(&y, "many.tar");
 	assert_contains(text, "[3000 entries, the first ");
 	assert_true(y.x.w->out.len < 40000);
