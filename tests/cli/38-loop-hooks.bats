@@ -107,3 +107,27 @@ said() { jq -r '.messages[-1].content[] | .text // .type' "$(request "$1")"; }
 	exits 30 hook_stopped
 	is "$(requests)" 2
 }
+
+@test "PreCompact and PostCompact where the API refuses a prompt: an objection leaves its error as it is" {
+	local script
+	script=$(jq -cn '{window: 12000, player: {rounds: 12, text: "Step {n}.", answer: "all is done",
+		calls: [{name: "Bash", input: {command: "seq 1000 1700"}}]}}')
+	KEYS='model: {name: tiny}'
+	job PreCompact 'jq -r "\"\(.hook_event_name) \(.trigger)\"" >>told' PostCompact 'jq -r "\"\(.hook_event_name) \(.compact_summary != \"\")\"" >>told'
+	serve "$script"
+	q "$T/job.yaml" --system-prompt "You work." --set context.collapse_at=off
+	exits 0 completed
+	is "$(ev 'select(.subtype=="compact_boundary").quern_reactive' | head -n 1)" true
+	is "$(sort -u told | tr '\n' ,)" "PostCompact true,PreCompact auto,"
+	stop_server
+	rm -rf "$T/log"; mkdir "$T/log"
+	job PreCompact 'echo not now >&2; exit 2' PostCompact 'touch made'
+	serve "$script"
+	q "$T/job.yaml" --system-prompt "You work." --set context.collapse_at=off
+	exits 11 prompt_too_long
+	is "$(awk '$2=="compact"' "$T/log/kinds" | wc -l) $(ev 'select(.subtype=="compact_boundary").type' | wc -l)" "0 0"
+	[ ! -e made ]
+	is "$(ev 'select(.subtype=="quern_notice" and .code=="compact_blocked").text')" "a PreCompact hook forbade to make the conversation shorter: not now"
+	has "$(result '.errors | join(" ")')" "prompt is too long"
+	has "$(result '.errors | join(" ")')" "not now"
+}
