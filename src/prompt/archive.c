@@ -31,7 +31,7 @@ bool archive_is(const char *head, size_t n)
 		{ 0, 6,
 		  "\xFD"
 		  "7zXZ\0" },
-		{ 0, 3, "BZh" },
+		{ 4, 6, "1AY&SY" }, /* of bzip2: what stands before it may begin a text */
 		{ 0, 4, "\x04\x22\x4D\x18" },
 		{ 0, 4, "PK\3\4" },
 		{ 0, 4, "PK\5\6" },

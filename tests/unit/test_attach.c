@@ -201,6 +201,22 @@ static void a_long_text_is_cut_at_a_line(void **state)
 	end(&x);
 }
 
+static void a_text_that_begins_like_an_archive_is_one(void **state)
+{
+	struct told_world x;
+
+	begin(&x, state);
+	prompt_world_sh(x.w, "echo 'BZh is where bzip2 begins' >a.txt; echo 'PK is short for Peacekeeper' >b.txt; "
+	                     "printf 'BZh91AY&SY\\377' >c.bz2");
+	find(&x, "*.txt");
+	const struct message *m = tell(&x);
+	assert_contains(m->blocks[0]->text, "a.txt\">\nBZh is where");
+	assert_contains(m->blocks[1]->text, "b.txt\">\nPK is short");
+	find(&x, "c.bz2");
+	assert_int_equal(x.a.v[x.a.n - 1].kind, ATTACH_ARCHIVE);
+	end(&x);
+}
+
 static void there_is_a_limit_to_it(void **state)
 {
 	struct told_world x;
@@ -383,6 +399,7 @@ int main(void)
 		IN_WORLD(each_kind_is_told_in_its_way),
 		IN_WORLD(a_secret_is_masked_across_the_cut_and_in_a_name),
 		IN_WORLD(a_long_text_is_cut_at_a_line),
+		IN_WORLD(a_text_that_begins_like_an_archive_is_one),
 		IN_WORLD(there_is_a_limit_to_it),
 		IN_WORLD(a_prompt_mentions_files),
 		IN_WORLD(an_archive_is_listed),
