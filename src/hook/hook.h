@@ -87,7 +87,7 @@ struct hooks_config {
 	bool unconfined;             /* sandbox.hooks: false */
 	const char *const
 	        *writable; /* absolute real paths beneath which tools can write, NULL terminated; NULL = none */
-	bool tell_all;     /* an event for each start and each end; else only what objects or breaks */
+	bool tell_all;     /* an event for each start and each end; else of what objects, fails or talks idly */
 	/* Does the call meet the handler's `if` rule? NULL = there are no such rules. */
 	bool (*meets)(void *ctx, const char *rule, const struct hook_call *call);
 	int (*emit)(void *ctx, struct event *ev, struct error *e);

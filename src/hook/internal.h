@@ -116,8 +116,9 @@ struct run {
 	struct said *said;     /* in the asking */
 	enum hook_event kind;
 	int child;
-	bool deaf; /* its output is not looked at while it runs */
-	bool told; /* its start was */
+	bool deaf;      /* its output is not looked at while it runs */
+	bool told;      /* its start was */
+	bool idle_text; /* it agreed in words that its event has no use for */
 	char id[24];
 	char *name;       /* "PreToolUse:Bash" */
 	char why[400];    /* "" or how it broke */
@@ -181,8 +182,9 @@ int text_clean_into(struct hooks *h, struct buf *out, const char *p, size_t n);
 int text_stream(struct hooks *h, struct buf *out, const struct output *o);
 /* The same in a place of that size: whoever cuts a text cuts it behind the mask, or shows half of a secret. */
 void text_short(struct hooks *h, const char *p, size_t n, char *out, size_t size);
-/* The same, for the conversation: over its length it goes whole to a file, and what is left names it. */
-char *text_for_model(struct run *run, const char *p, size_t n);
+/* The same, for the conversation: over its length it goes whole to a file, and what is left names it. Of the `total`
+ * bytes that there were the end was not kept; 0 = it was. */
+char *text_for_model(struct run *run, const char *p, size_t n, uint64_t total);
 /* Adds more to *text as a paragraph of its own, or makes it the text. more may be NULL. -1: no memory. */
 int text_join(char **text, const char *more, const char *between);
 void hooks_nomem(struct hooks *h);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "hook/internal.h"
 
 #define OBJECTS (TAKES_CONTEXT | TAKES_BLOCK | TAKES_END | TAKES_MESSAGE)
@@ -96,7 +97,7 @@ static char *stream_text(struct run *run, const struct output *o)
 	while (b.len > 0 && strchr(" \t\r\n", b.data[b.len - 1]))
 		buf_cut(&b, b.len - 1);
 	if (b.len)
-		text = text_for_model(run, b.data, b.len);
+		text = text_for_model(run, b.data, b.len, o->total > o->head.len ? o->total : 0);
 	buf_release(&b);
 	return text;
 }
@@ -129,6 +130,11 @@ static void judge_two(struct run *run, const struct child_result *res, struct sa
 			said->text = stream_text(run, &res->err);
 		said->verdict = HOOK_SAYS_BLOCK;
 	} else {
+		if (said->rank == RANK_ALLOW) { /* nor does one that ends so allow anything */
+			free(said->new_input);
+			said->new_input = NULL;
+			said->rank = RANK_NONE;
+		}
 		say_status(run, res);
 	}
 }
@@ -144,6 +150,8 @@ static void judge_status(struct run *run, const struct child_result *res, struct
 	} else if (!json && res->status == 0) {
 		if (event_rule(run->kind)->takes & TAKES_PLAIN)
 			said->context = stream_text(run, &res->out);
+		else
+			run->idle_text = !utf8_is_blank(buf_str(&res->out.head), res->out.head.len);
 	} else if (!good) {
 		if (json)
 			snprintf(run->why, sizeof run->why, "gave JSON that cannot be used: %s", bad);

@@ -74,7 +74,7 @@ static char *text(struct reader *r, int object, const char *key)
 	if (b.failed)
 		hooks_nomem(r->run->h);
 	else if (!utf8_is_blank(buf_str(&b), b.len))
-		out = text_for_model(r->run, b.data, b.len);
+		out = text_for_model(r->run, b.data, b.len, 0);
 	buf_release(&b);
 	return out;
 }

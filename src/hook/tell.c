@@ -1,4 +1,5 @@
-/* What is told of hooks: an event for each start and end if that is asked for, else of those that object or break. */
+/* What is told of hooks: an event for each start and end if that is asked for, else of those that object, fail, or say
+ * something that nobody would see. */
 #include <string.h>
 
 #include "base/log.h"
@@ -61,11 +62,16 @@ static void warn(const struct run *run)
 	log_warn("the %s hook '%s' (%s) %s", run->name, shown, run->handler->decl->source, run->why);
 }
 
+static bool failed(const struct child_result *res)
+{
+	return res && res->exited && res->status;
+}
+
 static const char *outcome(const struct run *run, const struct child_result *res)
 {
 	if (!res || run->cancelled)
 		return "cancelled";
-	return run->why[0] || (res->exited && res->status) ? "error" : "success";
+	return run->why[0] || failed(res) ? "error" : "success";
 }
 
 void tell_end(struct run *run, const struct child_result *res, const struct said *said)
@@ -76,7 +82,7 @@ void tell_end(struct run *run, const struct child_result *res, const struct said
 
 	if (run->why[0])
 		warn(run);
-	if (!run->told && !objects && !run->why[0] && !run->file)
+	if (!run->told && !objects && !run->why[0] && !run->file && !run->idle_text && !(said && failed(res)))
 		return;
 	ev.u.hook = about(run);
 	ev.u.hook.outcome = outcome(run, res);

@@ -92,7 +92,7 @@ void text_short(struct hooks *h, const char *p, size_t n, char *out, size_t size
 	buf_release(&b);
 }
 
-char *text_for_model(struct run *run, const char *p, size_t n)
+char *text_for_model(struct run *run, const char *p, size_t n, uint64_t total)
 {
 	struct buf b = BUF_INIT(BUF_HUGE);
 
@@ -100,12 +100,14 @@ char *text_for_model(struct run *run, const char *p, size_t n)
 		return NULL;
 	if (first_chars(b.data, b.len, TEXT_MAX) < b.len) {
 		const char *path = store(run, &b);
-		size_t whole = b.len;
+		unsigned long long whole = total ? total : b.len;
 		buf_cut(&b, first_chars(b.data, b.len, path ? PREVIEW_CHARS : TEXT_MAX));
-		if (path)
-			buf_addf(&b, "\n[... %zu bytes in all; the whole text is in %s]", whole, path);
+		if (!path)
+			buf_addf(&b, "\n[... cut: %llu bytes in all]", whole);
+		else if (total)
+			buf_addf(&b, "\n[... %llu bytes in all; the beginning is in %s]", whole, path);
 		else
-			buf_addf(&b, "\n[... cut: %zu bytes in all]", whole);
+			buf_addf(&b, "\n[... %llu bytes in all; the whole text is in %s]", whole, path);
 	}
 	char *text = buf_take(&b, NULL);
 	if (!text)

@@ -36,7 +36,7 @@ run_dirs() { find "$T/state" -mindepth 2 -maxdepth 2 2>/dev/null | wc -l; }
 }
 
 @test "each start and each end is told if that is asked for" {
-	hook PreToolUse 'echo out; echo err >&2'
+	hook PreToolUse 'echo {}; echo err >&2'
 	serve "$(script "$(bash_call true)" "$(say end)")"
 	j
 	exits 0
@@ -46,7 +46,7 @@ run_dirs() { find "$T/state" -mindepth 2 -maxdepth 2 2>/dev/null | wc -l; }
 	j --include-hook-events
 	exits 0
 	is "$(ev 'select(.subtype=="hook_started") | "\(.hook_event) \(.hook_name)"')" "PreToolUse PreToolUse:Bash"
-	is "$(ev 'select(.subtype=="hook_response") | "\(.stdout)\(.stderr)\(.hook_id)"')" "$(printf 'out\nerr\nhook_1')"
+	is "$(ev 'select(.subtype=="hook_response") | "\(.stdout)\(.stderr)\(.hook_id)"')" "$(printf '{}\nerr\nhook_1')"
 }
 
 @test "the transcript: a file of the run, gone with it, or the events file" {
@@ -92,57 +92,6 @@ run_dirs() { find "$T/state" -mindepth 2 -maxdepth 2 2>/dev/null | wc -l; }
 	exits 34 stop_blocks_exhausted
 	is "$(sort active | uniq -c | tr -s ' ' | tr '\n' ',')" " 1 false, 4 true,"
 	has "$(result '.errors | join("|")')" again
-}
-
-# What is broken is broken each time, and is told: the call goes on, or is denied where that is declared. One that
-# objects does so whatever it does with its input.
-BAD=(
-	'broken|kill -9 $$'
-	'broken|printf "{\"decision\":\"bl"'
-	'broken|printf "{\"decision\":\"approve\"}\n{\"decision\":\"block\"}\n"'
-	'broken|printf "{\"decision\":\"block\",\"decision\":\"approve\"}"'
-	'broken|printf "{\"decision\":\"approve\"}\0{\"decision\":\"block\"}"'
-	'broken|./not-executable'
-	'broken|./not-found'
-	'broken|./missing'
-	'broken|exit 7'
-	'broken|printf "{"; head -c 10000000 /dev/zero | tr "\0" x'
-	'passes|cat >/dev/null; echo "hello {not json"'
-	'passes|cat >/dev/null; head -c 10000000 /dev/zero | tr "\0" x'
-	'passes|sleep 300 & exit 0'
-	'passes|exec 0<&-; exit 0'
-	'passes|cat'
-	'objects|exit 2'
-	'objects|cat >/dev/null; echo no >&2; exit 2'
-	'objects|printf "{\"decision\":\"block\",\"reason\":\"no\"}"'
-)
-
-@test "hooks of calls that misbehave: open, or closed where that is declared" {
-	local row kind command policy
-	printf '#!/bin/sh\nexit 2\n' >not-executable
-	printf '#!/nonexistent/interpreter\n' >not-found
-	chmod +x not-found
-	for policy in open block; do
-		for row in "${BAD[@]}"; do
-			kind=${row%%|*} command=${row#*|} ALL='{}'
-			[ $policy$kind != blockpasses ] && [ $policy$kind != blockobjects ] || continue
-			JOB="hook_failure: $policy" hook PreToolUse "$command"
-			rm -rf "$T/log" made && mkdir "$T/log"
-			serve "$(script "$(bash_call 'echo x >made')" "$(say end)")"
-			j
-			exits 0 || { echo "$command"; return 1; }
-			stop_server
-			case $policy$kind in
-			openbroken | openpasses) [ -e made ] ;;
-			*) [ ! -e made ] && is "$(result '.permission_denials | length')" 1 ;;
-			esac || { echo "$policy: $command"; show; return 1; }
-			case $kind in
-			broken) has "$(ev 'select(.subtype=="hook_response").quern_error')" " " && err_has "quern: the PreToolUse:Bash hook" ;;
-			objects) is "$(ev 'select(.subtype=="hook_response").quern_error')" null && err_lacks "quern: the PreToolUse:Bash hook" ;;
-			*) is "$(responses)" "" ;;
-			esac || { echo "$policy: $command"; return 1; }
-		done
-	done
 }
 
 @test "a stop hook that breaks is no objection that the model could meet" {

@@ -65,9 +65,12 @@ teardown() {
 
 # serve SCRIPT [SERVER-OPTION]...: a list of answers as JSON (see tests/lib/server.py)
 serve() {
-	local script=$1 line=''
-	shift
-	printf '%s' "$script" >"$T/script.json"
+	printf '%s' "$1" >"$T/script.json"
+	serve_file "${@:2}"
+}
+
+# serve_file [SERVER-OPTION]...: the same, of answers that stand in $T/script.json already
+serve_file() {
 	# shellcheck disable=SC2086 # one word or none
 	exec {SERVER_FD}< <(exec env PYTHONPYCACHEPREFIX="$BATS_RUN_TMPDIR/pyc" "$PY" -S "$LIB/server.py" --log "$T/log" $NO_CHECK "$@" "$T/script.json" 3>&- 2>"$T/server.err")
 	SERVER_PID=$!

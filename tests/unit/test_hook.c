@@ -249,6 +249,12 @@ static void exit_two(void **state)
 	expect(w, HOOK_STOP, "echo '{\"decision\":\"bl'; echo no >&2; exit 2", "B :no");
 	expect(w, HOOK_STOP, "echo '{\"continue\":false,\"stopReason\":\"over\"}'; echo no >&2; exit 2", "E :over");
 	expect(w, HOOK_STOP, "exit 2", "B ");
+	/* nor does one that ends so allow anything where it cannot deny */
+	expect(w, HOOK_PERMISSION_REQUEST,
+	       "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\",\"decision\":{\"behavior\":"
+	       "\"allow\",\"updatedInput\":{}}}}'; exit 2",
+	       "P ");
+	assert_null(w->answer.new_input);
 }
 
 static void exit_zero(void **state)
@@ -257,9 +263,15 @@ static void exit_zero(void **state)
 
 	expect(w, HOOK_SESSION_START, "echo; echo 'some context'", "P |\nsome context");
 	expect(w, HOOK_USER_PROMPT_SUBMIT, "echo 'hello {not json'", "P |hello {not json");
-	expect(w, HOOK_STOP, "echo text", "P ");
-	expect(w, HOOK_PRE_TOOL_USE, "echo text; echo more >&2", "P ");
+	expect(w, HOOK_STOP, "echo; echo more >&2", "P ");
+	expect(w, HOOK_STOP, "echo '{\"reason\":\"all is well\"}'", "P ");
+	expect(w, HOOK_STOP, ":", "P ");
 	assert_int_equal(w->events.len, 0);
+	/* words that reach nobody are told */
+	expect(w, HOOK_STOP, "echo text", "P ");
+	assert_string_equal(buf_str(&w->events), "response Stop success 0 |text\n||\n");
+	expect(w, HOOK_PRE_TOOL_USE, "echo text; echo more >&2", "P ");
+	assert_contains(buf_str(&w->events), "response PreToolUse:Bash success 0 |text\n|more\n|\n");
 	expect(w, HOOK_SESSION_START, ":", "P ");
 	assert_contains(buf_str(&w->events), "started SessionStart:startup job.yaml:1:1\n");
 	assert_contains(buf_str(&w->events), "response SessionStart:startup success 0 |||\n");
@@ -407,6 +419,8 @@ static void other_statuses(void **state)
 
 	expect(w, HOOK_STOP, "echo '{\"decision\":\"block\",\"reason\":\"r\"}'; exit 7", "B :r");
 	assert_contains(buf_str(&w->events), " error 7 |");
+	expect(w, HOOK_PRE_TOOL_USE, "echo '{\"decision\":\"approve\"}'; exit 1", "Pa");
+	assert_contains(buf_str(&w->events), " error 1 |");
 	expect(w, HOOK_STOP, "echo text; echo; printf '\\n first\\nsecond\\n' >&2; exit 7", "P ");
 	assert_contains(buf_str(&w->events), " error 7 ended with exit status 7: first|text\n");
 	expect(w, HOOK_SESSION_START, "echo text; exit 1", "P ");

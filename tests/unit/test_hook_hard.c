@@ -200,6 +200,9 @@ static void floods_are_bounded(void **state)
 	assert_int_equal(st.st_size, 10011);
 	snprintf(path, sizeof path, "grep -rq canary-key '%s'", w->run);
 	assert_int_not_equal(system(path), 0);
+	/* what was not kept is not said to be there */
+	hook_world_one(w, HOOK_USER_PROMPT_SUBMIT, "head -c 9000000 /dev/zero | tr '\\0' x");
+	assert_contains(w->answer.context, "\n[... 9000000 bytes in all; the beginning is in ");
 	w->cfg.store = NULL;
 	hook_world_one(w, HOOK_USER_PROMPT_SUBMIT, "head -c 10001 /dev/zero | tr '\\0' x");
 	assert_contains(w->answer.context, "xx\n[... cut: 10001 bytes in all]");
