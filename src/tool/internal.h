@@ -279,6 +279,9 @@ int steer_start(struct call *c, const char *input, struct tool_result *now, stru
 bool steer_holds(struct call *c, struct tool_result *out);
 void steer_cancel(struct call *c, int64_t grace_ms);
 void steer_release(struct call *c);
+/* ---- steer_output.c ---- */
+/* Puts the JSON value of a hook in the place of what the tool gave. False: it does not fit, *out is as it was. */
+bool steer_new_output(struct call *c, struct tool_result *out, const char *json);
 
 /* printf into the argument vector. -1: no memory. */
 int call_arg(struct call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
