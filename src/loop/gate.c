@@ -85,13 +85,19 @@ bool loop_abort_due(struct loop *l)
 	return loop_is_aborted(l);
 }
 
+bool loop_hook_ended(struct loop *l)
+{
+	if (l->hook_end)
+		loop_add_error(l, "a hook ended the run: %s", l->hook_end);
+	return l->hook_end != NULL;
+}
+
 enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why)
 {
 	if (loop_abort_due(l))
 		return GATE_ABORT;
-	if (l->hook_end) {
+	if (loop_hook_ended(l)) {
 		*why = TERM_HOOK_STOPPED;
-		loop_add_error(l, "a hook ended the run: %s", l->hook_end);
 		return GATE_LIMIT;
 	}
 	if (new_turn && l->state.turn_count >= l->cfg->max_turns) {

@@ -67,6 +67,8 @@ static struct verdict step(struct loop *l)
 	case CALL_BROKEN:
 		return salvage(l); /* phase 3 */
 	case CALL_FAILED:
+		if (loop_hook_ended(l)) /* by a call of the answer that broke: there is nothing to recover */
+			return verdict_term(TERM_HOOK_STOPPED);
 		return loop_recover_error(l); /* phase 4 */
 	case CALL_STOPPED:
 		break;

@@ -193,6 +193,8 @@ enum gate { GATE_GO, GATE_ABORT, GATE_LIMIT };
 /* Stands before every request. GATE_LIMIT fills *why (the limit's Terminal, or hook_stopped) and adds the words to
  * errors. */
 enum gate loop_may_send(struct loop *l, bool new_turn, enum terminal_reason *why);
+/* Has a hook of a call ended the run? Then the errors say so. */
+bool loop_hook_ended(struct loop *l);
 bool loop_is_aborted(const struct loop *l);
 /* The same, of a signal or a deadline that has come and was not looked at yet. */
 bool loop_abort_due(struct loop *l);

@@ -80,10 +80,8 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 		return verdict_term(TERM_INTERNAL_ERROR);
 	if (loop_is_aborted(l))
 		return verdict_term(TERM_ABORTED_TOOLS);
-	if (l->hook_end) {
-		loop_add_error(l, "a hook ended the run: %s", l->hook_end);
+	if (loop_hook_ended(l))
 		return verdict_term(TERM_HOOK_STOPPED);
-	}
 	enum terminal_reason stopped = hooks_judge_batch(l);
 	if (stopped)
 		return verdict_term(stopped);

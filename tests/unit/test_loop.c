@@ -311,6 +311,10 @@ static const struct path paths[] = {
 	  "tombstone 1", "result", 1, .starts = "t1*", .differs = true },
 	{ "nor gone on with", S("use UnsafeA t1 {\"ends\":\"enough\"} | text x | after 500 | cut", "text never"),
 	  "hook_stopped", 30, 1, "result t1 ok", "tombstone", 1, .starts = "t1*", .differs = true },
+	{ "nor is it given up on", /* it is the last of three attempts that broke */
+	  S("text a | cut", "text a | cut", "use SafeA t1 {\"ends\":\"enough\"} | text x | after 500 | cut",
+	    "text never"),
+	  "hook_stopped", 30, 0, "tombstone 1", "assistant <synthetic>", 3, .differs = true },
 	{ "a signal counts for more",
 	  S("use SafeA t1 {\"ms\":90000} | use SafeB t2 {\"ends\":\"enough\"}", "text never"), "aborted_tools", 143, 1,
 	  "result t1 error [Request", NULL, 1, .signal_at = 5000 },
