@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json_out.h"
@@ -120,6 +119,7 @@ struct hooks *hooks_open(const struct hooks_config *cfg, struct error *e)
 	}
 	h->cfg = *cfg;
 	h->cwd_fd = -1;
+	buf_init(&h->env_text, ENV_TEXT_MAX);
 	if (add_all(h, e) == 0)
 		return h;
 	hooks_free(h);
@@ -142,7 +142,7 @@ void hooks_free(struct hooks *h)
 	free(h->v);
 	free(h->env);
 	free(h->project_env);
-	free(h->file_env);
+	env_file_release(h);
 	free(h);
 }
 
@@ -180,12 +180,4 @@ bool hooks_may_allow(const struct hooks *h, enum hook_event kind, const char *to
 		    matcher_meets(&h->v[i].matcher, &h->regex, tool))
 			return true;
 	return false;
-}
-
-const char *hooks_env_file(const struct hooks *h)
-{
-	struct stat st;
-	const char *path = h && h->file_env ? h->file_env + sizeof ENV_FILE - 1 : NULL;
-
-	return path && stat(path, &st) == 0 && st.st_size > 0 ? path : NULL;
 }

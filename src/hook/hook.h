@@ -78,8 +78,7 @@ struct hooks_config {
 	const struct job_verify *verify; /* NULL, or without a command: none */
 	struct supervisor *supervisor;
 	struct reactor *reactor;
-	struct run_dir
-	        *run_dir; /* its private directory for temporary files holds hooks_env_file; NULL = there is none */
+	struct run_dir *run_dir; /* holds hooks_env_file; NULL = there is none */
 	const char *project_dir; /* absolute: CLAUDE_PROJECT_DIR and where they start */
 	const char *const *env;  /* the tools' environment, to which theirs is added */
 	const char *session_id, *permission_mode;
@@ -122,7 +121,8 @@ int hooks_ask(struct hooks *h, const struct hook_call *call, hooks_done done, vo
 /* Ends the children of the asking with that ctx (TERM, grace, KILL); done is not called any more. */
 void hooks_cancel(struct hooks *h, const void *ctx, int64_t grace_ms);
 
-/* The file that SessionStart hooks wrote `export K=V` lines into, to be sourced before each Bash call; NULL = none. */
+/* The file to be sourced before each Bash call: the `export K=V` lines that SessionStart hooks had written when they
+ * answered. Tools cannot write to it. Valid until the next of them answer; NULL = none. */
 const char *hooks_env_file(const struct hooks *h);
 
 #endif

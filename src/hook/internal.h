@@ -16,6 +16,7 @@
 #define VERIFY_TAIL     ((size_t)12000)
 #define CUT_SECRET      ((size_t)16 << 10) /* no secret is longer: beside a cut that much may be a part of one */
 #define ENV_FILE        "CLAUDE_ENV_FILE="
+#define ENV_TEXT_MAX    ((size_t)64 << 10)
 
 /* ---- match.c ---- */
 
@@ -132,10 +133,12 @@ struct hooks {
 	size_t n;
 	struct job_hook verify; /* its declaration */
 	struct regex regex;
-	const char **env;  /* the tools', then ours; a place for that of SessionStart hooks is behind them */
-	size_t nenv;       /* without that */
-	char *project_env; /* "CLAUDE_PROJECT_DIR=..." */
-	char *file_env;    /* "CLAUDE_ENV_FILE=...", NULL: not made yet */
+	const char **env;    /* the tools', then ours; a place for that of SessionStart hooks is behind them */
+	size_t nenv;         /* without that */
+	char *project_env;   /* "CLAUDE_PROJECT_DIR=..." */
+	char *file_env;      /* "CLAUDE_ENV_FILE=..." of the last asking; NULL: there is none */
+	struct buf env_text; /* what was taken from it */
+	char *env_kept;      /* the file that holds that, owned; NULL: there is nothing */
 	int cwd_fd;
 	struct asking *askings;
 	struct run *runs;
@@ -170,6 +173,15 @@ void judge_verify(struct run *run, const struct child_result *res, struct said *
 const char *hook_end(const struct run *run, const struct child_result *res, char *out, size_t n);
 /* The hook broke: what that comes to, by its declaration. run->why is the reason. */
 void judge_broken(struct run *run, struct said *said);
+
+/* ---- env_file.c ---- */
+
+/* A fresh file for those that are asked now, with what was taken before; without it (no place) they do without. */
+void env_file_offer(struct hooks *h);
+/* They have answered: what is in the file is for commands from now on, and stays what it is. What cannot be used is
+ * told, and what was taken before holds. */
+void env_file_take(struct hooks *h);
+void env_file_release(struct hooks *h);
 
 /* ---- text.c ---- */
 

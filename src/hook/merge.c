@@ -71,6 +71,8 @@ void merge_and_answer(struct asking *a)
 	hooks_done done = a->done;
 	void *ctx = a->ctx;
 
+	if (a->call.kind == HOOK_SESSION_START)
+		env_file_take(a->h);
 	if (merge(a, &all))
 		hooks_nomem(a->h);
 	answer_of(&all, &answer);

@@ -100,23 +100,6 @@ static void on_heard(void *ctx, const char *p, size_t n)
 	one_less(a);
 }
 
-/* The file that SessionStart hooks append to, made when the first of them is asked. Without it they do without. */
-static void make_env_file(struct hooks *h)
-{
-	const char *tmp = h->cfg.run_dir && !h->file_env ? run_dir_tmp(h->cfg.run_dir, NULL) : NULL;
-	char *text = NULL;
-
-	if (!tmp || asprintf(&text, ENV_FILE "%s/hook-env-XXXXXX", tmp) < 0)
-		return;
-	int fd = mkostemp(text + sizeof ENV_FILE - 1, O_CLOEXEC);
-	if (fd < 0) {
-		free(text);
-		return;
-	}
-	close(fd);
-	h->file_env = text;
-}
-
 static void fill_spawn(struct hooks *h, const struct run *run, const struct buf *input, struct spawn *spec)
 {
 	bool verify = run->kind == HOOK_VERIFY;
@@ -228,7 +211,7 @@ static int start_all(struct asking *a, const size_t *v, size_t n, struct error *
 	int rc = a->call.kind == HOOK_VERIFY ? 0 : hook_input(h, &a->call, &input, e);
 
 	if (a->call.kind == HOOK_SESSION_START)
-		make_env_file(h);
+		env_file_offer(h);
 	for (size_t i = 0; !rc && i < n; i++) {
 		const struct handler *handler = &h->v[v[i]];
 		rc = start(a, handler, handler->decl->async ? NULL : &a->said[a->n++], &input, e);

@@ -104,6 +104,68 @@ static void env_file_collects(void **state)
 	assert_int_equal(system(cmd), 0);
 }
 
+/* The text of what commands source; "" if there is none. */
+static const char *left_text(struct hook_world *w, char *out, size_t size)
+{
+	const char *path = hooks_env_file(w->hooks);
+	FILE *f = path ? fopen(path, "r") : NULL;
+	size_t n = f ? fread(out, 1, size - 1, f) : 0;
+
+	if (f)
+		fclose(f);
+	out[n] = '\0';
+	return out;
+}
+
+/* What hooks have left lies where tools cannot write; what comes behind their answer changes nothing. */
+static void env_file_is_taken(void **state)
+{
+	static const char *const bad[] = {
+		"ln -sf \"$PWD/other\" \"$CLAUDE_ENV_FILE\"", /* as are the others: in the place of the file */
+		"rm \"$CLAUDE_ENV_FILE\"; ln other \"$CLAUDE_ENV_FILE\"",
+		"rm \"$CLAUDE_ENV_FILE\"; mkfifo \"$CLAUDE_ENV_FILE\"",
+		"rm \"$CLAUDE_ENV_FILE\"; mkdir \"$CLAUDE_ENV_FILE\"",
+		"rm \"$CLAUDE_ENV_FILE\"",
+		"head -c 65537 /dev/zero | tr '\\0' '#' >\"$CLAUDE_ENV_FILE\"",
+	};
+	struct hook_world *w = *state;
+	const struct hook_call call = hook_world_call(HOOK_SESSION_START);
+	char text[200];
+
+	hook_world_put(w, "other", "echo other\n", 0600);
+	for (int unconfined = 0; unconfined < 2; unconfined++) {
+		hook_world_clear(w);
+		w->cfg.unconfined = unconfined;
+		hook_world_add(w, HOOK_SESSION_START,
+		               "echo A >>\"$CLAUDE_ENV_FILE\"; echo \"$CLAUDE_ENV_FILE\" >>paths; sh ./then");
+		hook_world_put(w, "then", "", 0600);
+		assert_int_equal(hook_world_ask(w, &call), 1);
+		assert_string_equal(left_text(w, text, sizeof text), "A\n");
+		assert_memory_equal(hooks_env_file(w->hooks), w->run, strlen(w->run));
+		char cmd[500];
+		snprintf(cmd, sizeof cmd, "cd '%s' && echo B >>\"$(tail -n 1 paths)\"", w->work);
+		assert_int_equal(system(cmd), 0);
+		assert_string_equal(left_text(w, text, sizeof text), "A\n");
+		/* those of the next start have a new file and add to what was there */
+		assert_int_equal(hook_world_ask(w, &call), 1);
+		assert_string_equal(left_text(w, text, sizeof text), "A\nA\n");
+		for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+			hook_world_put(w, "then", bad[i], 0600);
+			assert_int_equal(hook_world_ask(w, &call), 1);
+			assert_string_equal(left_text(w, text, sizeof text), "A\nA\n");
+		}
+		hook_world_put(w, "then", "head -c 65536 /dev/zero | tr '\\0' '#' >\"$CLAUDE_ENV_FILE\"", 0600);
+		assert_int_equal(hook_world_ask(w, &call), 1);
+		assert_int_equal(strspn(left_text(w, text, sizeof text), "#"), sizeof text - 1);
+		hook_world_put(w, "then", ": >\"$CLAUDE_ENV_FILE\"", 0600);
+		assert_int_equal(hook_world_ask(w, &call), 1);
+		assert_null(hooks_env_file(w->hooks));
+		snprintf(cmd, sizeof cmd,
+		         "cd '%s' && [ -z \"$(sort paths | uniq -d)\" ] && [ ! -e ../run/hook-env.sh ]", w->work);
+		assert_int_equal(system(cmd), 0);
+	}
+}
+
 /* ---- who is asked ---- */
 
 static void matchers(void **state)
@@ -480,11 +542,21 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, hook_world_setup, hook_world_teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(input_is_one_object), TEST(environment),    TEST(exec_form),
-		TEST(env_file_collects),   TEST(matchers),       TEST(matchers_of_other_events),
-		TEST(rules_and_copies),    TEST(exit_two),       TEST(exit_zero),
-		TEST(tell_everything),     TEST(json_fields),    TEST(json_that_is_refused),
-		TEST(other_statuses),      TEST(failure_policy),
+		TEST(input_is_one_object),
+		TEST(environment),
+		TEST(exec_form),
+		TEST(env_file_collects),
+		TEST(env_file_is_taken),
+		TEST(matchers),
+		TEST(matchers_of_other_events),
+		TEST(rules_and_copies),
+		TEST(exit_two),
+		TEST(exit_zero),
+		TEST(tell_everything),
+		TEST(json_fields),
+		TEST(json_that_is_refused),
+		TEST(other_statuses),
+		TEST(failure_policy),
 	};
 
 	return cmocka_run_group_tests_name("hook", tests, NULL, NULL);
