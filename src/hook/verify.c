@@ -43,7 +43,7 @@ static void add_output(struct hooks *h, struct buf *b, const struct output *o)
 	text_clean_into(h, &head, buf_str(&raw), raw.len);
 	text_clean_into(h, &tail, buf_str(&o->tail), o->tail.len);
 	if (o->total)
-		buf_adds(b, " Its output:\n");
+		buf_adds(b, "\nIts output:\n");
 	if (gap)
 		add_parts(b, &head, at_most(VERIFY_HEAD, head.len - at_most(CUT_SECRET, head.len)), &tail,
 		          at_most(VERIFY_TAIL, tail.len - at_most(CUT_SECRET, tail.len)), o->total);

@@ -155,6 +155,14 @@ static void show_failure(struct loop *l)
 	loop_emit(l, &ev);
 }
 
+static void add_deadline(struct loop *l)
+{
+	long long ms = l->cfg->wall_time_ms;
+	bool whole = ms % 1000 == 0;
+
+	loop_add_error(l, "the wall time of %lld %s is over", whole ? ms / 1000 : ms, whole ? "s" : "ms");
+}
+
 static void add_default_error(struct loop *l, enum terminal_reason reason)
 {
 	bool cut_short = reason == TERM_INTERNAL_ERROR || reason == TERM_ABORTED_TOOLS; /* behind another end */
@@ -170,7 +178,7 @@ static void add_default_error(struct loop *l, enum terminal_reason reason)
 	else if (l->interrupted)
 		loop_add_error(l, "interrupted by the user");
 	else if (l->timed_out)
-		loop_add_error(l, "the wall time of %lld s is over", (long long)(l->cfg->wall_time_ms / 1000));
+		add_deadline(l);
 	else
 		loop_add_error(l, "%s", terminal_row(reason)->text);
 }

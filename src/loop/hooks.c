@@ -89,11 +89,11 @@ static struct verdict object(struct loop *l, const char *why, const char *contex
 
 static struct verdict give_up(struct loop *l, const char *output)
 {
-	size_t n = strlen(output), line = strcspn(output, "\n");
+	int failures = l->verification.failures;
 
-	loop_add_error(l, "%.*s", (int)utf8_floor(output, n, SHOWN_OUTPUT), output);
-	loop_add_error(l, "the verification failed %d times, and no repair is left: %.*s", l->verification.failures,
-	               (int)utf8_floor(output, line, SHOWN_OUTPUT / 10), output);
+	loop_add_error(l, "%.*s", (int)utf8_floor(output, strlen(output), SHOWN_OUTPUT), output);
+	loop_add_error(l, "the verification failed %d time%s, and no repair is left", failures,
+	               failures == 1 ? "" : "s");
 	return verdict_term(TERM_VERIFY_FAILED);
 }
 

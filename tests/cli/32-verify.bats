@@ -31,7 +31,8 @@ sources() { ev 'select(.subtype=="quern_transition") | "\(.reason) \(.source // 
 	is "$(result '.verification | "\(.runs) \(.failures) \(.passed)"')" "3 3 false"
 	has "$(result '.errors | join("\n")')" "the verification failed 3 times, and no repair is left"
 	has "$(result '.errors | join("\n")')" "no rule to make it"
-	err_has "the verification failed 3 times"
+	err_has "the verification failed 3 times, and no repair is left (The work is not done"
+	err_has 'ended with exit status 2.)'
 	is "$(result .result)" null
 }
 

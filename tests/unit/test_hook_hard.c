@@ -364,9 +364,9 @@ static void verification(void **state)
 		{ passes, NULL, NULL },
 		{ fails,
 		  "The work is not done: the verification `sh -c echo to-out; echo to-err [secret].. >&2; exit 3` "
-		  "ended with exit status 3. Its output:\nto-out\nto-err [secret]..\n",
+		  "ended with exit status 3.\nIts output:\nto-out\nto-err [secret]..\n",
 		  "" },
-		{ floods, "ended with exit status 1. Its output:\nfirst\nxxx", "bytes left out ...]\nxxx" },
+		{ floods, "ended with exit status 1.\nIts output:\nfirst\nxxx", "bytes left out ...]\nxxx" },
 		{ sleeps, "the verification `sleep 300` took longer than 100 ms and was ended.", "" },
 		{ missing, "the verification `./no-such-check` cannot execute './no-such-check'", "" },
 	};
@@ -420,7 +420,7 @@ static void no_part_of_a_secret_beside_a_cut(void **state)
 	w->verify = (struct job_verify){ .command = verify, .timeout_ms = 20000 };
 	w->cfg.verify = &w->verify;
 	assert_int_equal(hook_world_ask(w, &call), 1);
-	const char *said = strstr(w->answer.text, " Its output:");
+	const char *said = strstr(w->answer.text, "\nIts output:");
 	assert_contains(said, "xxxxx");
 	assert_null(strstr(said, "cana"));
 	assert_null(strstr(said, "-key"));
