@@ -722,7 +722,7 @@ second'
 @test "guard: behind an API error StopFailure alone is asked, however often the error comes" {
 	hook Stop - 'touch asked; exit 2'
 	hook StopFailure - 'jq -r .error >>failures; exit 2'
-	run_it '[{"status":529,"error":{"type":"overloaded_error","message":"busy"},"repeat":3}]' --set model.max_retries=2
+	run_it '[{"status":529,"error":{"type":"overloaded_error","message":"busy"},"headers":{"retry-after-ms":"10"},"repeat":3}]' --set model.max_retries=2
 	exits 75 model_error
 	[ ! -e asked ]
 	is "$(wc -l <failures)" 1
