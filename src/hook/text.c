@@ -125,8 +125,7 @@ int text_join(char **text, const char *more, const char *between)
 	char *joined = realloc(*text, have + gap + add + 1);
 	if (!joined)
 		return -1;
-	memcpy(joined + have, between, gap);
-	memcpy(joined + have + gap, more, add + 1);
+	snprintf(joined + have, gap + add + 1, "%s%s", gap ? between : "", more);
 	*text = joined;
 	return 0;
 }

@@ -203,7 +203,7 @@ void world_session_emitted(struct world *w, const struct event *ev);
 void world_session_pause(struct world *w, bool pause);
 
 /* ---- control.c ---- */
-void world_answer_control(struct world *w, const struct json *request);
+void world_answer_control(struct world *w, const struct json *doc);
 
 /* ---- run.c, check.c ---- */
 int run_agent(struct job *job, char **envp);
