@@ -6,23 +6,26 @@
 
 load ../lib/helpers
 
-# hook EVENT MATCHER COMMAND [MEMBERS]: one more handler; MATCHER - = none. Further lines of the job come from $JOB.
-ALL='{}'
-hook() {
-	ALL=$(jq -c --arg e "$1" --arg m "$2" --arg c "$3" --argjson x "${4:-{\}}" \
-		'.[$e] += [(if $m == "-" then {} else {matcher: $m} end) + {hooks: [{type: "command", command: $c} + $x]}]' <<<"$ALL")
-	printf 'version: 1\nprompt: go\npermissions: {allow: [%s]}\nhooks: %s\n%s\n' "${ALLOW-Bash}" "$ALL" "${JOB:-}" >"$T/job.yaml"
+# hook EVENT MATCHER COMMAND [MEMBERS]: one more handler; MATCHER - = none
+ROWS=()
+hook() { ROWS+=("$1" "$2" "$3" "${4:-{\}}"); }
+none() { ROWS=(); }
+# The handlers as the JSON of `hooks`, and a job of them; further lines of it come from $JOB.
+hooks() {
+	jq -cn '[$ARGS.positional as $a | range(0; $a | length; 4) | $a[.:. + 4]] | reduce .[] as $r ({}; .[$r[0]] +=
+		[(if $r[1] == "-" then {} else {matcher: $r[1]} end) + {hooks: [{type: "command", command: $r[2]} + ($r[3] | fromjson)]}])' --args -- "${ROWS[@]}"
 }
-none() { ALL='{}'; }
+job() { printf 'version: 1\n%s\npermissions: {allow: [%s]}\nhooks: %s\n%s\n' "${PROMPT-prompt: go}" "${ALLOW-Bash}" "$(hooks)" "${JOB:-}" >"$T/job.yaml"; }
 # json OBJECT: a command that prints it;  specific EVENT OBJECT: with it in hookSpecificOutput
 json() { printf "echo '%s'" "$1"; }
-specific() { json "$(jq -cn --arg e "$1" --argjson o "$2" '{hookSpecificOutput: ({hookEventName: $e} + $o)}')"; }
+specific() { json "{\"hookSpecificOutput\":{\"hookEventName\":\"$1\",${2#\{}}"; }
 # run_it SCRIPT ARGUMENT...: a fresh server, the job
 run_it() {
 	local s=$1
 	shift
 	stop_server
 	rm -rf "$T/log"; mkdir "$T/log"
+	job
 	serve "$s"
 	q "$T/job.yaml" "$@"
 }
@@ -143,9 +146,9 @@ matchers() {
 	err_has Setup
 	none
 	hook Stop - true
-	ALL=$(jq -c '{hooks: (. + {Sotp: .Stop})}' <<<"$ALL")
+	hook Sotp - true
 	serve "$(script "$(say end)")"
-	q -p go --settings "$ALL"
+	q -p go --settings "{\"hooks\":$(hooks)}"
 	exits 0
 	err_has Sotp
 }
@@ -255,20 +258,23 @@ SessionEnd success 0 text-of-SessionEnd'
 }
 
 @test "JSON of another shape: told, and nothing of it counts" {
-	local out
-	for out in '{"decision":"block","reason":7}' '{"decision":"no"}' '{"decision":"block","continue":"no"}' \
-		'{"decision":"block","hookSpecificOutput":{"permissionDecision":"deny"}}' \
-		'{"decision":"block","hookSpecificOutput":{"hookEventName":"PostToolUse"}}' \
-		'{"decision":"block","hookSpecificOutput":[]}' \
-		'{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"never"}}' \
-		'{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","updatedInput":"x"}}'; do
-		none
-		hook PreToolUse - "$(json "$out")"
-		run_it "$(one_round)"
-		exits 0
-		[ -e made ] || { echo "$out"; return 1; }
-		has "$(response '"\(.outcome) \(.quern_error)"')" "error gave JSON that cannot be used: " || { echo "$out"; return 1; }
-	done
+	local n calls=()
+	cat >shapes <<-'JSON'
+		{"decision":"block","reason":7}
+		{"decision":"no"}
+		{"decision":"block","continue":"no"}
+		{"decision":"block","hookSpecificOutput":{"permissionDecision":"deny"}}
+		{"decision":"block","hookSpecificOutput":{"hookEventName":"PostToolUse"}}
+		{"decision":"block","hookSpecificOutput":[]}
+		{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"never"}}
+		{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","updatedInput":"x"}}
+	JSON
+	hook PreToolUse - 'sed -n "$(sed "s/.*touch made-\([0-9]\).*/\1/")p" shapes'
+	for n in 1 2 3 4 5 6 7 8; do calls+=("$(bash_call "touch made-$n")"); done
+	run_it "$(script "{\"content\":$(script "${calls[@]}")}" "$(say end)")"
+	exits 0
+	for n in 1 2 3 4 5 6 7 8; do [ -e made-$n ] || { sed -n ${n}p shapes; return 1; }; done
+	is "$(response '"\(.outcome) \(.quern_error[:31])"' | sort | uniq -c | awk '{$1=$1}; 1')" "8 error gave JSON that cannot be used:"
 }
 
 # ---------------------------------------------------------------- exit 2, by event
@@ -305,7 +311,7 @@ SessionEnd success 0 text-of-SessionEnd'
 
 @test "exit 2 of UserPromptSubmit: the prompt is erased, stderr is for the user alone" {
 	hook UserPromptSubmit - 'grep -q secret || exit 0; echo refused-it >&2; exit 2'
-	sed -i /^prompt/d "$T/job.yaml"
+	PROMPT='' job
 	printf '{"type":"user","message":{"role":"user","content":"%s"}}\n' "a secret" "another" >"$T/in"
 	serve "$(script "$(say end)")"
 	q_in "$T/in" "$T/job.yaml" --input-format stream-json
@@ -516,31 +522,26 @@ warning mind SessionEnd'
 	has "$(result_text 2)" "no more"
 }
 
-# weighs WORD WORD: of the two, whoever comes first, the first holds
-weighs() {
-	local order
-	for order in "$1 $2" "$2 $1"; do
-		none
-		for w in $order; do
-			case $w in
-			exit2) hook PreToolUse - 'echo "by exit2" >&2; exit 2' ;;
-			*) hook PreToolUse - "$(specific PreToolUse "{\"permissionDecision\":\"$w\",\"permissionDecisionReason\":\"by $w\"}")" ;;
-			esac
-		done
-		run_it "$(one_round)"
-		exits 0
-		[ ! -e made ]
-		has "$(result_text 2)" "by $1" || { echo "$order"; return 1; }
-		lacks "$(result_text 2)" "by $2" || { echo "$order"; return 1; }
-	done
-}
-
 @test "PreToolUse: deny over defer over ask over allow; exit 2 is a deny" {
-	weighs deny defer
-	weighs defer ask
-	weighs ask allow
-	weighs exit2 defer
-	weighs exit2 allow
+	# The first word holds over the second, whichever hook says which: each pair is a call, and both hooks do as its words say.
+	local pair n=0 calls=()
+	cat >word <<-'SH'
+		w=$(sed 's/.*# \([a-z2]*\) \([a-z2]*\)".*/\'"$1"'/')
+		[ $w != exit2 ] || { echo "by exit2" >&2; exit 2; }
+		printf '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"%s","permissionDecisionReason":"by %s"}}' $w $w
+	SH
+	hook PreToolUse - 'sh ./word 1'
+	hook PreToolUse - 'sh ./word 2'
+	for pair in 'deny defer' 'defer ask' 'ask allow' 'exit2 defer' 'exit2 allow'; do
+		calls+=("$(bash_call "touch made # $pair")" "$(bash_call "touch made # ${pair#* } ${pair% *}")")
+	done
+	run_it "$(script "{\"content\":$(script "${calls[@]}")}" "$(say end)")"
+	exits 0
+	[ ! -e made ]
+	is "$(jq -r '.messages[-1].content[] | select(.type=="tool_result") | .content
+		| if type=="array" then map(.text // "") | join("") else . end | [scan("by (?!a )[a-z2]+")] | join(" ")' "$(request 2)" | tr '\n' ',')" \
+		'by deny,by deny,by defer,by defer,by ask,by ask,by exit2,by exit2,by exit2,by exit2,'
+	is "$(response .hook_id | wc -l)" 20
 }
 
 @test "PreToolUse: defer denies, and says that nobody can decide later" {
@@ -607,8 +608,7 @@ weighs() {
 	hook UserPromptSubmit - "$(json '{"decision":"block","reason":"not that","hookSpecificOutput":{"hookEventName":"UserPromptSubmit","suppressOriginalPrompt":true}}')"
 	JOB=
 	hook SessionEnd - true
-	sed -i 's/^prompt: go/prompt: the-words/' "$T/job.yaml"
-	run_it '[]'
+	PROMPT='prompt: the-words' run_it '[]'
 	exits 30 hook_stopped
 	is "$(requests)" 0
 	is "$(result '.errors[0]')" "a UserPromptSubmit hook refused the prompt: not that"

@@ -163,12 +163,19 @@ is() { [ "$1" = "$2" ] || { echo "is:       $1"; echo "expected: $2"; return 1; 
 has() { case $1 in *"$2"*) ;; *) echo "'$1' lacks '$2'"; return 1 ;; esac; }
 lacks() { case $1 in *"$2"*) echo "'$1' has '$2'"; return 1 ;; esac; }
 
+# Plain text and compact JSON are put together here: a start of jq costs as much as a run of the program.
+plain() { case $1 in *[\"\\[:cntrl:]]*) return 1 ;; esac; }
 # A call as the server's shorthand: call NAME INPUT [ID]
-call() { jq -cn --arg n "$1" --argjson i "$2" --arg id "${3:-}" '{tool_use: ({name: $n, input: $i} + (if $id == "" then {} else {id: $id} end))}'; }
-bash_call() { call Bash "$(jq -cn --arg c "$1" '{command: $c}')"; }
+call() { printf '{"tool_use":{"name":"%s","input":%s%s}}\n' "$1" "$2" "${3:+,\"id\":\"$3\"}"; }
+bash_call() { if plain "$1"; then call Bash "{\"command\":\"$1\"}"; else call Bash "$(jq -cn --arg c "$1" '{command: $c}')"; fi; }
 # script ANSWER...: the list
-script() { printf '%s\n' "$@" | jq -cs .; }
-say() { jq -cn --arg t "$1" '{text: $t}'; }
+script() {
+	case $* in
+	*$'\n'*) printf '%s\n' "$@" | jq -cs . ;;
+	*) local IFS=,; printf '[%s]\n' "$*" ;;
+	esac
+}
+say() { if plain "$1"; then printf '{"text":"%s"}\n' "$1"; else jq -cn --arg t "$1" '{text: $t}'; fi; }
 # The text of the N-th tool result in the N-th... request: result_text REQUEST [INDEX]
 result_text() {
 	jq -r --argjson k "${2:-0}" '[.messages[-1].content[] | select(.type=="tool_result")][$k].content
