@@ -5,7 +5,8 @@ Every line against the schema, and what holds between lines. Prints nothing and 
 one line a problem and exits 1.
 
 validate.py SCHEMA.json ASK ANSWER does so for many runs, since to start costs more than to check: each line that
-comes through the named pipe ASK is the path of a run's events, its problems go into the named pipe ANSWER.
+comes through the named pipe ASK is the path of a run's events; a line with its result's exit code, is_error and terminal reason and then its problems go into the
+named pipe ANSWER.
 
 A path with a + in front holds a session (--input-format stream-json): an init and a result for each message, and
 between them nothing but answers to control requests and messages that are shown again.
@@ -178,15 +179,17 @@ def check(validators, lines, session=False):
     checker = Checker(validators, session)
     for raw in lines:
         checker.feed(raw)
-    return checker.finish()
+    return checker.finish(), checker.result
 
 
 def check_file(validators, path):
     try:
         with open(path.removeprefix("+"), "rb") as lines:
-            return check(validators, lines, path.startswith("+"))
+            problems, result = check(validators, lines, path.startswith("+"))
+        said = [result[key] for key in ("exit_code", "is_error", "terminal_reason")] if result else []
+        return problems, " ".join(str(value).lower() for value in said)
     except Exception as error:  # whoever asked waits for an answer
-        return [f"{path}: {error!r}"]
+        return [f"{path}: {error!r}"], ""
 
 
 def serve(validators, ask, answer):
@@ -194,8 +197,9 @@ def serve(validators, ask, answer):
     while True:
         with open(ask, encoding="utf-8") as requests:
             for path in requests:
-                problems = check_file(validators, path.rstrip("\n"))
+                problems, said = check_file(validators, path.rstrip("\n"))
                 with open(answer, "w", encoding="utf-8") as out:
+                    out.write(f"{said}\n")
                     out.writelines(f"{problem}\n" for problem in problems)
 
 
@@ -206,7 +210,7 @@ def main():
         validators = make_validators(json.load(f))
     if len(sys.argv) == 4:
         serve(validators, *sys.argv[2:])
-    problems = check(validators, sys.stdin.buffer)
+    problems, _ = check(validators, sys.stdin.buffer)
     for problem in problems:
         print(problem)
     sys.exit(1 if problems else 0)
