@@ -279,6 +279,16 @@ static bool is_set(const struct job *job, const struct job_key *k)
 	}
 }
 
+/* A settings file's text may hold what is secret; what counts of it stands in the keys. */
+static void string(const struct job *job, const struct job_key *k, struct buf *out)
+{
+	const char *text = text_of(job, k);
+	bool hidden = text && k->at == offsetof(struct job, settings) && strchr(text, '{');
+
+	if (text)
+		quoted(hidden ? "{...}" : text, out);
+}
+
 static void value(const struct job *job, const struct job_key *k, struct buf *out)
 {
 	switch (k->type) {
@@ -308,10 +318,7 @@ static void value(const struct job *job, const struct job_key *k, struct buf *ou
 		break;
 	case KEY_STRING:
 	case KEY_ENUM:
-		/* a settings file's text may hold what is secret; what counts of it stands in the keys */
-		quoted(k->at == offsetof(struct job, settings) && strchr(text_of(job, k), '{') ? "{...}"
-		                                                                               : text_of(job, k),
-		       out);
+		string(job, k, out);
 		break;
 	default:
 		if (k->flags & KF_NOT_KEPT)

@@ -92,7 +92,8 @@ static void text_of(const struct job_key *k, const char *list, struct buf *out)
 	sentence(k->help, out);
 	if (k->choices && k->type != KEY_LIST && (k->arg || !k->option))
 		choices(k->choices, "One of", out);
-	snprintf(name, sizeof name, "%s%s", k->path ? list : k->option[0] ? "--" : "-", k->path ? k->path : k->option);
+	const char *option = k->option ? k->option : "";
+	snprintf(name, sizeof name, "%s%s", k->path ? list : *option ? "--" : "-", k->path ? k->path : option);
 	const char *note = note_on(name);
 	if (note) {
 		mdoc_text(note, out);

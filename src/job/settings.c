@@ -170,9 +170,11 @@ static const char *place_of(struct file *f, const char *dir)
 static void read_dirs(struct file *f, struct yaml_node *v)
 {
 	for (struct yaml_node *i = v->kind == YAML_SEQ ? v->first : NULL; i; i = i->next) {
-		const char *p = i->kind == YAML_SCALAR && i->len ? place_of(f, i->text) : i->text;
-		i->text = p ? p : i->text;
-		i->len = strlen(i->text);
+		const char *p = i->kind == YAML_SCALAR && i->len ? place_of(f, i->text) : NULL;
+		if (!p)
+			continue; /* the setter says what is wrong with it */
+		i->text = p;
+		i->len = strlen(p);
 	}
 	setter_add(f->r->s, schema_by_path("workspace.add_dirs"), v, &f->o);
 }

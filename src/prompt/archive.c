@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -53,9 +54,9 @@ static void limit_memory(void)
 	struct rlimit r;
 	char text[64] = "";
 	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	unsigned long long pages = 0;
+	unsigned long long pages;
 
-	if (fd >= 0 && read(fd, text, sizeof text - 1) > 0 && sscanf(text, "%llu", &pages) == 1 &&
+	if (fd >= 0 && read(fd, text, sizeof text - 1) > 0 && (pages = strtoull(text, NULL, 10)) > 0 &&
 	    getrlimit(RLIMIT_AS, &r) == 0) {
 		rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + MEMORY_MOST;
 		if (r.rlim_max == RLIM_INFINITY || most < r.rlim_max)

@@ -34,8 +34,10 @@ static size_t scan(const char *text, size_t n, size_t at, size_t *begin, size_t 
 static int attach(struct attachments *a, const char *path, size_t len, bool quoted, struct error *e)
 {
 	char *copy = strndup(path, len);
-	int rc = copy ? 0 : error_nomem(e);
+	int rc = 0;
 
+	if (!copy)
+		return error_nomem(e);
 	while (rc == 0 && len > 0) {
 		rc = attach_mention(a, copy, e);
 		if (quoted || !strchr(".,;:!?)]}>'\"", copy[len - 1]))

@@ -44,6 +44,20 @@ static void free_names(char **v, size_t n)
 	free(v);
 }
 
+static int add_name(char ***v, size_t *n, size_t *cap, const char *name)
+{
+	if (*n == *cap) {
+		size_t more = *cap ? 2 * *cap : 64;
+		char **grown = realloc(*v, more * sizeof *grown);
+		if (!grown)
+			return -1;
+		*v = grown;
+		*cap = more;
+	}
+	(*v)[*n] = strdup(name);
+	return (*v)[*n] ? (++*n, 0) : -1;
+}
+
 /* The names in the directory s->path, sorted; one that cannot be read has none. */
 static int list(struct search *s, char ***out, size_t *n)
 {
@@ -61,16 +75,9 @@ static int list(struct search *s, char ***out, size_t *n)
 			continue;
 		if (++s->looked > LOOKED_MOST) {
 			rc = error_set(s->e, ERR_LIMIT, "there are more than %d files to look at", LOOKED_MOST);
-		} else if (*n == cap) {
-			cap = cap ? 2 * cap : 64;
-			char **more = realloc(v, cap * sizeof *v);
-			v = more ? more : v;
-			rc = more ? 0 : error_nomem(s->e);
+		} else {
+			rc = add_name(&v, n, &cap, entry->d_name) ? error_nomem(s->e) : 0;
 		}
-		if (rc == 0 && (v[*n] = strdup(entry->d_name)))
-			++*n;
-		else if (rc == 0)
-			rc = error_nomem(s->e);
 	}
 	if (d)
 		closedir(d);
