@@ -77,7 +77,7 @@ static int read_user(struct input_line *out, size_t bytes, struct error *e)
 		input_message_free(m);
 		return -1;
 	}
-	if (!m->message->n) {
+	if (!m->message || !m->message->n) {
 		input_message_free(m);
 		return error_set(e, ERR_INPUT, "the message is blank, nothing is asked for it");
 	}

@@ -318,7 +318,7 @@ void result_append_line(struct toolbox *t, struct tool_result *out, const char *
 /* What fits into `shown` bytes of the text, head and tail, and a line between them that says how much is left out. */
 void result_cut(struct buf *out, const char *text, size_t n, size_t shown);
 /* What a result that is stored whole says before its first and last part. */
-void result_persisted(struct buf *out, const char *path, bool whole, uint64_t total);
+void result_persisted(struct buf *b, const char *path, bool whole, uint64_t total);
 extern const char result_persisted_parts[], result_persisted_end[];
 /* Takes a JSON object (masked) as the structured result. */
 void result_structured(struct toolbox *t, struct tool_result *out, struct buf *json);
