@@ -128,6 +128,10 @@ bool loop_next_event(struct loop *l, int64_t until, struct loop_event *ev)
 		if (ev->kind != LOOP_EV_MODEL || ev->call != MODEL_SUMMARY)
 			return true;
 		summary_take(l, &ev->model);
+		if (l->broken) { /* what came of it could not be told: nothing more is waited for */
+			ev->kind = LOOP_EV_BROKEN;
+			return false;
+		}
 	}
 }
 
