@@ -476,14 +476,15 @@ static void count_transition(struct witness *w, enum continue_reason to)
 	w->objections += to == CONT_STOP_HOOK_BLOCKING && !by_verify;
 	w->repairs_asked += to == CONT_STOP_HOOK_BLOCKING && by_verify;
 	w->precompacts = 0;
-	if (to != CONT_TOKEN_BUDGET) /* behind which a limit may be met: then they hold */
-		forget_verdicts(w);
 	w->nudges += to == CONT_EMPTY_NUDGE;
 	w->pauses += to == CONT_PAUSE_TURN;
 	w->salvages += to == CONT_SALVAGED_STREAM && !w->switched; /* else it was the other model's */
 	w->fallbacks += to == CONT_MODEL_FALLBACK;
 	bool kept = to == CONT_PAUSE_TURN || (to == CONT_REACTIVE_COMPACT && w->accepted);
 	bool judged_again = to == CONT_STOP_HOOK_BLOCKING && !w->accepted; /* a limit was met behind a nudge */
+	bool wishes = to == CONT_TOKEN_BUDGET || (!new_turn && !kept && w->asked == CONT_TOKEN_BUDGET);
+	if (!wishes) /* behind which a limit may be met: then they hold */
+		forget_verdicts(w);
 	if ((new_turn || kept) && !w->in_turn && !judged_again)
 		w->turns++;
 	if (new_turn || kept) {
