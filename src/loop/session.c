@@ -89,7 +89,8 @@ static void begin(struct loop *l)
 		.compact = { .failures = was->compact.failures },
 	};
 	memset(l->transitions, 0, sizeof l->transitions);
-	l->failed = l->interrupted = l->warned = false;
+	l->failed = l->interrupted = l->warned = l->falls_back = false;
+	l->overloads = 0;
 	l->verification = (struct verification){ .declared = l->deps->hook_any(l->deps->ctx, HOOK_VERIFY) };
 	l->output_before = l->account.accepted.output;
 	l->account.api_ms = 0;

@@ -365,6 +365,7 @@ void witness_message(struct sim *s, const char *text)
 	w->refills = w->refilled = 0;
 	w->in_turn = w->paused = w->accepted = w->told_failure = w->backs_off = w->unseen = false;
 	w->last = w->asked = CONT_NONE;
+	w->overloads = 0;
 	w->pending_lines = w->usable = 0; /* of an answer that was kept as far as it came */
 	calls_settled(w);
 	w->begins = true;

@@ -99,6 +99,7 @@ static void worlds_that_broke_once(void **state)
 	static const uint64_t seeds[] = {
 		40081,  /* a line about a background call is the first that nobody reads, in the middle of a backoff */
 		82827,  /* a limit is met behind a wish whose request goes to the next model */
+		275604, /* a message ends between the third overload and the switch that it is due */
 		955018, /* a hook ends the run by a call of the last attempt that breaks */
 	};
 
