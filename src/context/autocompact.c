@@ -132,6 +132,9 @@ int context_note_task(struct context *c, const struct history *h)
 
 bool context_can_compact(const struct context *c, const struct history *h)
 {
+	/* a task and what was said behind it since, to which nothing was answered yet: these words are news */
+	if (h->n < 2)
+		return false;
 	/* behind an answer that also waits for a tool of the server's no request may stand: in the next turn */
 	if (h->n > 2 && h->n % 2 && message_awaits_server(h->v[h->n - 2]))
 		return false;
