@@ -641,6 +641,8 @@ void witness_event(struct sim *s, const struct event *ev)
 		w->switches++;
 		w->salvages = 0; /* of another model */
 	}
+	if (ev->kind == EVENT_RESULT && ev->u.result.reason == TERM_MODEL_ERROR)
+		w->anchor = -1; /* a turn that was paused once too often is not in the conversation */
 	if (ev->kind == EVENT_RESULT) {
 		s->results++;
 		s->ended = true;
