@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "prompt/libarchive_api.h"
+#include "base/libarchive_api.h"
 #include "prompt/place.h"
 
 #define LIST_BYTES   ((size_t)32 << 10) /* of names that are shown */

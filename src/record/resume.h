@@ -1,0 +1,77 @@
+/*
+ * A run that goes on: what its events (an NDJSON file, stdout or --events, or a bundle) say of it. Several runs may
+ * stand in one file, one behind the other: the last session in it counts.
+ *
+ * A torn last line is passed over. Lines that are cut are taken whole from the file they name, if it is there. The
+ * conversation that comes out is one that a request may hold: an answer whose end was not seen is kept if a call of it
+ * may have had an effect (so far as its blocks are whole), else it is left out; each call without a result has one that
+ * says so. Memory stays below twice the conversation; the file is read once, line by line.
+ *
+ * Life cycle: resume_read -> (history taken over by history_exchange) -> resumed_release.
+ */
+#ifndef QUERN_RECORD_RESUME_H
+#define QUERN_RECORD_RESUME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "message/message.h"
+#include "record/reason.h"
+
+/* What was asked of a model, and paid, in all runs of the session so far. */
+struct session_model {
+	char *model;
+	struct usage usage;
+	int64_t cost_nano_usd; /* -1 = not known */
+};
+
+struct session_totals {
+	int64_t runs, turns, requests, tool_calls, duration_ms;
+	struct usage accepted;
+	struct session_model *models; /* owned */
+	size_t nmodels;
+	bool cost_lower_bound;
+};
+
+/* What of a run does not depend on when and where it was made; empty strings: not told. */
+struct run_digests {
+	char job[DIGEST_HEX + 1], system[DIGEST_HEX + 1], tools[DIGEST_HEX + 1];
+};
+
+struct resumed_call {
+	char *id, *name;
+	bool started; /* an unsafe one had begun: whether it had an effect is not known */
+};
+
+struct resumed {
+	struct history
+	        history; /* valid for a request if it ends with a message of the user's; may end with an answer */
+	char session_id[UUID_LEN + 1];
+	char *run_dir;     /* that events name; NULL = none */
+	char *environment; /* the block of the system prompt that told of date and machine; NULL = not told */
+	char *cwd;
+	struct run_digests digests;
+	struct message *prompt;      /* the user's words of the newest message, without what we put beside them */
+	bool ended;                  /* by a result that is behind all that belongs to the prompt */
+	enum terminal_reason reason; /* then */
+	char *result_line;           /* then: that line, whole */
+	char *loop_state;            /* the newest, a JSON object that loop/ wrote (deps.emit of EVENT_HISTORY); NULL */
+	char **tool_states;          /* of each call whose result is in the conversation, in order: tool/ wrote them */
+	size_t ntool_states;
+	struct resumed_call *interrupted; /* the calls that got a result of ours */
+	size_t ninterrupted;
+	struct session_totals totals;
+	size_t lines, unreadable; /* in all; that were no events (the torn last one is not counted) */
+	bool torn;
+};
+
+/* 1: *r is filled. 0: there is no such file, or nothing is in it: a fresh run. -1 with *e: what is there is no record
+ * of a run ("FILE:LINE: what"), or cannot be read. */
+int resume_read(const char *path, struct resumed *r, struct error *e);
+void resumed_release(struct resumed *r);
+
+#endif
