@@ -11,7 +11,7 @@
 /* Counts bytes as they come. A copy of the struct goes on by itself, so that the digest so far can be had at any time:
  * digest_hex works on a copy. */
 struct digest {
-	uint64_t state[16]; /* private: the library's */
+	uint64_t state[26]; /* private: the library's */
 };
 
 void digest_init(struct digest *d);

@@ -8,7 +8,7 @@
 #define NOTE_OWNER "FDO"
 #define NOTE_TYPE  0x407c0c0aU
 #define NOTE_JSON                                                                                                      \
-	"[{\"feature\":\"archives\",\"description\":\"Archives: attached, recorded, unpacked and saved\","                         \
+	"[{\"feature\":\"archives\",\"description\":\"Archives: attached, recorded, unpacked and saved\","             \
 	"\"priority\":\"suggested\",\"soname\":[\"" SONAME "\"]}]"
 
 static const struct {
@@ -25,5 +25,6 @@ static const struct library_function functions[] = { LIBARCHIVE_FUNCTIONS(ROW) }
 
 int libarchive_api_load(struct libarchive_api *api, struct error *e)
 {
-	return library_load(SONAME, "reads and writes archives", functions, sizeof functions / sizeof functions[0], api, e);
+	return library_load(SONAME, "reads and writes archives", functions, sizeof functions / sizeof functions[0], api,
+	                    e);
 }
