@@ -311,7 +311,7 @@ void check_heard(struct sim *s, const struct step *step)
 	for (size_t i = 0; i < LENGTH(ends); i++)
 		if (r == ends[i].reason && w->said[HOOK_STOP] != ends[i].said && !w->stop_context)
 			sim_problem(s, "%s, and the hooks have said %d", terminal_row(r)->name, w->said[HOOK_STOP]);
-	if (w->said[HOOK_STOP] == END && r != TERM_STOP_HOOK_PREVENTED)
+	if (w->said[HOOK_STOP] == END && r != TERM_STOP_HOOK_PREVENTED && !(aborted && w->signalled))
 		sim_problem(s, "%s, and a stop hook has ended the run", terminal_row(r)->name);
 	if (r == TERM_STOP_BLOCKS && (!s->cfg.max_stop_blocks || w->objections != s->cfg.max_stop_blocks))
 		sim_problem(s, "%s after %d objections", terminal_row(r)->name, w->objections);
