@@ -17,6 +17,12 @@ static void key_strings(struct json_out *o, const char *key, const char *const *
 	jo_end(o);
 }
 
+static void key_raw(struct json_out *o, const char *key, const char *json)
+{
+	jo_key(o, key);
+	jo_raw(o, json, strlen(json));
+}
+
 static void key_empty_array(struct json_out *o, const char *key)
 {
 	key_strings(o, key, NULL);
@@ -49,6 +55,16 @@ void line_usage(struct json_out *o, const struct usage *u)
 	if (u->fast)
 		jo_kstr(o, "speed", "fast");
 	jo_end(o);
+}
+
+void line_audit(struct json_out *o, const struct event_audit *a)
+{
+	if (a->job)
+		jo_kstr(o, "job_sha256", a->job);
+	if (a->system)
+		jo_kstr(o, "system_sha256", a->system);
+	if (a->tools)
+		jo_kstr(o, "tools_sha256", a->tools);
 }
 
 static void put_sandbox(struct json_out *o, const struct event_sandbox *s)
@@ -88,6 +104,14 @@ static void write_init(struct line *l)
 	jo_kstr(o, "quern_version", l->version);
 	jo_kstr(o, "quern_provider", or_empty(v->provider));
 	put_sandbox(o, &v->sandbox);
+	if (v->audit.job || v->audit.system || v->audit.tools) {
+		jo_key(o, "quern_audit");
+		jo_object(o);
+		line_audit(o, &v->audit);
+		jo_end(o);
+	}
+	if (v->environment)
+		jo_kstr(o, "quern_environment", v->environment);
 }
 
 /* What stands for a block whose strings could not be cut enough: the parts that pairing and consumers need. */
@@ -172,10 +196,10 @@ static void write_user(struct line *l)
 	jo_end(o);
 	jo_end(o);
 	jo_knull(o, "parent_tool_use_id");
-	if (v->structured && !l->bare) {
-		jo_key(o, "tool_use_result");
-		jo_raw(o, v->structured, strlen(v->structured));
-	}
+	if (v->structured && !l->bare)
+		key_raw(o, "tool_use_result", v->structured);
+	if (v->state && !l->bare)
+		key_raw(o, "quern_state", v->state);
 	if (v->synthetic)
 		jo_kbool(o, "isSynthetic", true);
 	if (v->replay)
@@ -211,6 +235,11 @@ static void write_api_retry(struct line *l)
 		jo_knull(o, "error_status");
 	jo_kstr(o, "error", v->category ? v->category : "unknown");
 	jo_kstr(o, "message", or_empty(v->text));
+	if (!v->model)
+		return;
+	jo_kstr(o, "model", v->model);
+	jo_key(o, "usage");
+	line_usage(o, v->usage);
 }
 
 static void write_permission_denied(struct line *l)
@@ -319,6 +348,62 @@ static void write_model_switch(struct line *l)
 	jo_kstr(&l->out, "to", or_empty(v->to));
 }
 
+static void write_history(struct line *l)
+{
+	const struct event_history *v = &l->ev->u.history;
+	struct json_out *o = &l->out;
+
+	if (v->messages && !l->bare) {
+		jo_key(o, "messages");
+		jo_raw(o, v->messages, v->messages_len);
+	}
+	if (v->has_prompt) {
+		jo_key(o, "prompt");
+		jo_array(o);
+		jo_int(o, (int64_t)v->prompt_from);
+		jo_int(o, (int64_t)v->prompt_to);
+		jo_end(o);
+	}
+	if (v->state && !l->bare)
+		key_raw(o, "state", v->state);
+}
+
+static void write_summary(struct line *l)
+{
+	const struct event_summary *v = &l->ev->u.summary;
+
+	jo_kstr(&l->out, "round", or_empty(v->round));
+	jo_kstr(&l->out, "text", v->text);
+	jo_kstr(&l->out, "model", or_empty(v->model));
+	jo_key(&l->out, "usage");
+	line_usage(&l->out, v->usage);
+}
+
+static void write_tool_start(struct line *l)
+{
+	const struct event_tool_start *v = &l->ev->u.tool_start;
+
+	jo_kstr(&l->out, "tool_use_id", or_empty(v->tool_use_id));
+	jo_kstr(&l->out, "tool_name", or_empty(v->tool_name));
+	if (!v->block)
+		return;
+	jo_key(&l->out, "block");
+	write_block(l, v->block);
+}
+
+static void write_resume(struct line *l)
+{
+	const struct event_resume *v = &l->ev->u.resume;
+	struct json_out *o = &l->out;
+
+	jo_kstr(o, "file", or_empty(v->file));
+	jo_kstr(o, "from_reason", v->from_reason);
+	key_strings(o, "interrupted", v->interrupted);
+	key_strings(o, "changed", v->changed);
+	jo_kint(o, "lines", (int64_t)v->lines);
+	jo_kbool(o, "torn", v->torn);
+}
+
 static void put_hook(struct json_out *o, const struct event_hook *v)
 {
 	jo_kstr(o, "hook_id", or_empty(v->id));
@@ -376,8 +461,7 @@ static void write_control_response(struct line *l)
 	if (v->error) {
 		jo_kstr(o, "error", v->error);
 	} else if (v->response) {
-		jo_key(o, "response");
-		jo_raw(o, v->response, strlen(v->response));
+		key_raw(o, "response", v->response);
 	}
 	jo_end(o);
 }
@@ -397,6 +481,10 @@ const struct event_row event_rows[EVENT_RESULT + 1] = {
 	[EVENT_STATUS] = { "system", "status", write_status, schema_status },
 	[EVENT_COMPACT_BOUNDARY] = { "system", "compact_boundary", write_compact_boundary, schema_compact_boundary },
 	[EVENT_MODEL_SWITCH] = { "system", "quern_model_switch", write_model_switch, schema_model_switch },
+	[EVENT_HISTORY] = { "system", "quern_history", write_history, schema_history },
+	[EVENT_SUMMARY] = { "system", "quern_summary", write_summary, schema_summary },
+	[EVENT_TOOL_START] = { "system", "quern_tool_start", write_tool_start, schema_tool_start },
+	[EVENT_RESUME] = { "system", "quern_resume", write_resume, schema_resume },
 	[EVENT_HOOK_STARTED] = { "system", "hook_started", write_hook_started, schema_hook_started },
 	[EVENT_HOOK_RESPONSE] = { "system", "hook_response", write_hook_response, schema_hook_response },
 	[EVENT_INFORMATIONAL] = { "system", "informational", write_informational, schema_informational },

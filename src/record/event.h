@@ -43,6 +43,10 @@ enum event_kind {
 	EVENT_HOOK_STARTED,      /* system/hook_started */
 	EVENT_HOOK_RESPONSE,     /* system/hook_response */
 	EVENT_INFORMATIONAL,     /* system/informational: what a hook has to say to the user */
+	EVENT_HISTORY,           /* system/quern_history: what the lines do not say of the conversation */
+	EVENT_SUMMARY,           /* system/quern_summary: a line about a round, made in the background */
+	EVENT_TOOL_START,        /* system/quern_tool_start: what comes now may have an effect outside */
+	EVENT_RESUME,            /* system/quern_resume: the run goes on from a record */
 	EVENT_CONTROL_RESPONSE,  /* control_response: no part of the conversation, it has no uuid and no session_id */
 	EVENT_RESULT             /* result */
 };
@@ -80,12 +84,20 @@ struct event_sandbox {
 	int landlock_abi;                             /* 0 = none */
 	bool loop_confined;                           /* the loop process can neither execute nor write elsewhere */
 };
+/* SHA-256 of what a run was given, in hex; NULL = not told. */
+struct event_audit {
+	const char *job, *system, *tools;
+};
+struct session_totals; /* record/resume.h */
+
 struct event_init {
 	const char *cwd, *model, *permission_mode, *api_key_source, *provider;
 	const char *const *tools;          /* NULL terminated */
 	const char *const *tools_withheld; /* "Name: why", NULL terminated, may be NULL */
 	const char *const *attached;       /* "path: what", what stands in front of the task; NULL = nothing */
 	struct event_sandbox sandbox;
+	struct event_audit audit;
+	const char *environment; /* the block of the system prompt that tells of date and machine; NULL = none */
 };
 struct event_assistant {
 	const char *message_id, *model;
@@ -99,6 +111,7 @@ struct event_user {
 	const struct block *block;
 	const struct message *message; /* in place of block: all of it */
 	const char *structured;        /* tool_use_result, raw JSON object or NULL */
+	const char *state;             /* what the call changed in tool/'s memory, raw JSON object or NULL */
 	bool synthetic;                /* text of the program */
 	bool replay;                   /* it came on stdin and is shown again */
 	const char *file; /* path in the run directory that the result names, or NULL: `quern_output_file` */
@@ -109,6 +122,8 @@ struct event_retry {
 	int error_status; /* 0 = null */
 	const char *category;
 	const char *text;
+	const char *model;         /* of an attempt that was paid and that no tombstone tells of; NULL = none was */
+	const struct usage *usage; /* then */
 };
 struct event_denied {
 	const char *tool_name, *tool_use_id, *reason_type, *message;
@@ -147,6 +162,32 @@ struct event_compact {
 };
 struct event_switch {
 	const char *from, *to;
+};
+/* See record/talk.h. */
+struct event_history {
+	const char *messages; /* what the conversation is now, raw JSON array; NULL: what the lines made of it */
+	size_t messages_len;
+	bool has_prompt; /* a new message of the user's: these blocks of the last message are the user's words */
+	size_t prompt_from, prompt_to;
+	const char *state; /* of loop/, raw JSON object that takes the place of the one before; NULL: as it was */
+};
+struct event_summary {
+	const char *round;         /* its name: the id of its first call */
+	const char *text;          /* NULL: none came of it, but it was paid */
+	const char *model;         /* that was asked */
+	const struct usage *usage; /* of the request; NULL = not told */
+};
+struct event_tool_start {
+	const char *tool_use_id, *tool_name;
+	const struct block *block; /* the call, if its assistant line is not out yet; else NULL */
+};
+struct event_resume {
+	const char *file;
+	const char *from_reason;        /* what the run had ended with; NULL = it did not come to an end */
+	const char *const *interrupted; /* ids of calls whose result is not known; NULL terminated, may be NULL */
+	const char *const *changed;     /* "job", "system", "tools", "cwd"; likewise */
+	size_t lines;                   /* that were read */
+	bool torn;                      /* the last one was not whole */
 };
 /* A hook, or the verification: that it starts; that it has ended, with what it wrote. */
 struct event_hook {
@@ -195,6 +236,10 @@ struct event_result {
 	int64_t retry_after_ms;             /* -1 = none */
 	int api_error_status;               /* 0 = null */
 	const char *startup_failure_reason; /* NULL unless start-up failed */
+	struct event_audit audit;
+	const char *events_sha256;           /* of all lines before this one; NULL = not told */
+	int64_t events_bytes;                /* then: their length */
+	const struct session_totals *totals; /* of all runs of the session, this one included; NULL = not told */
 };
 
 struct event {
@@ -216,6 +261,10 @@ struct event {
 		struct event_status status;
 		struct event_compact compact;
 		struct event_switch model_switch;
+		struct event_history history;
+		struct event_summary summary;
+		struct event_tool_start tool_start;
+		struct event_resume resume;
 		struct event_hook hook;
 		struct event_informational informational;
 		struct event_control control;

@@ -58,8 +58,9 @@ extern const struct event_row event_rows[EVENT_RESULT + 1]; /* by enum event_kin
 
 /* Appends the event as one JSON object without the line feed. */
 void line_write(struct buf *b, const struct event *ev, const char *session_id, const char *version, bool bare);
-void line_write_result(struct line *l);                     /* the result's members (result.c) */
-void line_usage(struct json_out *o, const struct usage *u); /* as the API writes it; NULL = zeros */
+void line_write_result(struct line *l);                           /* the result's members (result.c) */
+void line_usage(struct json_out *o, const struct usage *u);       /* as the API writes it; NULL = zeros */
+void line_audit(struct json_out *o, const struct event_audit *a); /* its members */
 
 /* Shortens the longest string values that begin in [from, to) to one common length, on character borders, until
  * the line is at most `target` bytes. Keys and strings up to 256 bytes stay. 1: not possible, line unchanged;
@@ -72,7 +73,8 @@ void line_append_str(struct buf *line, const char *key, const char *value); /* N
 
 extern const struct schema_field schema_init[], schema_assistant[], schema_user[], schema_stream[], schema_api_retry[],
         schema_permission_denied[], schema_transition[], schema_tombstone[], schema_notice[], schema_context[],
-        schema_status[], schema_compact_boundary[], schema_model_switch[], schema_hook_started[],
-        schema_hook_response[], schema_informational[], schema_control_response[], schema_result[];
+        schema_status[], schema_compact_boundary[], schema_model_switch[], schema_history[], schema_summary[],
+        schema_tool_start[], schema_resume[], schema_hook_started[], schema_hook_response[], schema_informational[],
+        schema_control_response[], schema_result[];
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record/line.h"
+#include "record/resume.h"
 
 #define NANO INT64_C(1000000000)
 
@@ -25,6 +26,15 @@ static void key_usd(struct json_out *o, const char *key, int64_t nano)
 {
 	jo_key(o, key);
 	write_usd(o, nano);
+}
+
+/* A sum of known prices, or null. */
+static void key_cost(struct json_out *o, const char *key, int64_t nano)
+{
+	if (nano < 0)
+		jo_knull(o, key);
+	else
+		key_usd(o, key, nano);
 }
 
 static size_t list_end(const struct line *l, size_t n)
@@ -52,10 +62,7 @@ static void write_cost(struct json_out *o, const struct event_result *v)
 
 	for (size_t i = 0; i < v->nmodels; i++)
 		own |= v->models[i].own_price;
-	if (v->cost_nano_usd < 0)
-		jo_knull(o, "total_cost_usd");
-	else
-		key_usd(o, "total_cost_usd", v->cost_nano_usd);
+	key_cost(o, "total_cost_usd", v->cost_nano_usd);
 	jo_kstr(o, "costBasis", cost_basis(v->cost_nano_usd >= 0, own));
 	if (v->cost_lower_bound)
 		jo_kbool(o, "cost_lower_bound", true);
@@ -153,6 +160,62 @@ static void write_denials(struct line *l, const struct event_result *v)
 	jo_end(o);
 }
 
+static void write_audit(struct json_out *o, const struct event_result *v)
+{
+	if (!v->events_sha256 && !v->audit.job && !v->audit.system && !v->audit.tools)
+		return;
+	jo_key(o, "audit");
+	jo_object(o);
+	line_audit(o, &v->audit);
+	if (v->events_sha256) {
+		jo_kstr(o, "events_sha256", v->events_sha256);
+		jo_kint(o, "events_bytes", v->events_bytes);
+	}
+	jo_end(o);
+}
+
+static int64_t session_cost(const struct session_totals *t)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < t->nmodels; i++) {
+		if (t->models[i].cost_nano_usd < 0 || sum > INT64_MAX - t->models[i].cost_nano_usd)
+			return -1;
+		sum += t->models[i].cost_nano_usd;
+	}
+	return sum;
+}
+
+static void write_totals(struct json_out *o, const struct session_totals *t)
+{
+	if (!t)
+		return;
+	jo_key(o, "session_totals");
+	jo_object(o);
+	jo_kint(o, "runs", t->runs);
+	jo_kint(o, "turns", t->turns);
+	jo_kint(o, "requests", t->requests);
+	jo_kint(o, "tool_calls", t->tool_calls);
+	jo_kint(o, "duration_ms", t->duration_ms);
+	key_cost(o, "total_cost_usd", session_cost(t));
+	if (t->cost_lower_bound)
+		jo_kbool(o, "cost_lower_bound", true);
+	jo_key(o, "usage");
+	line_usage(o, &t->accepted);
+	jo_key(o, "models");
+	jo_object(o);
+	for (size_t i = 0; i < t->nmodels; i++) {
+		jo_key(o, t->models[i].model);
+		jo_object(o);
+		jo_key(o, "usage");
+		line_usage(o, &t->models[i].usage);
+		key_cost(o, "costUSD", t->models[i].cost_nano_usd);
+		jo_end(o);
+	}
+	jo_end(o);
+	jo_end(o);
+}
+
 void line_write_result(struct line *l)
 {
 	const struct event_result *v = &l->ev->u.result;
@@ -195,4 +258,6 @@ void line_write_result(struct line *l)
 	key_strings(l, "side_effects", v->side_effects, v->nside_effects);
 	if (v->run_dir)
 		jo_kstr(o, "run_dir", v->run_dir);
+	write_audit(o, v);
+	write_totals(o, v->totals);
 }

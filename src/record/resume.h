@@ -60,7 +60,8 @@ struct resumed {
 	enum terminal_reason reason; /* then */
 	char *result_line;           /* then: that line, whole */
 	char *loop_state;            /* the newest, a JSON object that loop/ wrote (deps.emit of EVENT_HISTORY); NULL */
-	char **tool_states;          /* of each call whose result is in the conversation, in order: tool/ wrote them */
+	char **summaries;   /* lines about rounds: the name of one, its line, ...; NULL terminated, may be NULL */
+	char **tool_states; /* of each call whose result is in the conversation, in order: tool/ wrote them */
 	size_t ntool_states;
 	struct resumed_call *interrupted; /* the calls that got a result of ours */
 	size_t ninterrupted;

@@ -19,6 +19,7 @@
 #define STRINGS    "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
 #define NOTHING_IN "{\"type\":\"array\",\"maxItems\":0}"
 #define UUIDS      "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/uuid\"}}"
+#define RANGE      "{\"type\":\"array\",\"minItems\":2,\"maxItems\":2,\"items\":" COUNT "}" /* [FROM, TO) */
 #define REF(name)  "{\"$ref\":\"#/$defs/" name "\"}"
 
 #define END                                                                                                            \
@@ -43,6 +44,8 @@ const struct schema_field schema_init[] = {
 	{ "quern_version", STR, false },
 	{ "quern_provider", STR, false },
 	{ "quern_sandbox", REF("sandbox"), true },
+	{ "quern_audit", REF("init_audit"), true },
+	{ "quern_environment", STR, true },
 	END,
 };
 
@@ -54,13 +57,10 @@ const struct schema_field schema_assistant[] = {
 };
 
 const struct schema_field schema_user[] = {
-	{ "message", REF("user_message"), false },
-	{ "parent_tool_use_id", NULL_ONLY, false },
-	{ "tool_use_result", OBJECT, true },
-	{ "isSynthetic", TRUE_ONLY, true },
-	{ "isReplay", TRUE_ONLY, true },
-	{ "quern_output_file", STR, true },
-	END,
+	{ "message", REF("user_message"), false }, { "parent_tool_use_id", NULL_ONLY, false },
+	{ "tool_use_result", OBJECT, true },       { "quern_state", OBJECT, true },
+	{ "isSynthetic", TRUE_ONLY, true },        { "isReplay", TRUE_ONLY, true },
+	{ "quern_output_file", STR, true },        END,
 };
 
 const struct schema_field schema_stream[] = {
@@ -77,6 +77,8 @@ const struct schema_field schema_api_retry[] = {
 	{ "error_status", COUNT_NULL, false },
 	{ "error", REF("error_category"), false },
 	{ "message", STR, false },
+	{ "model", STR, true },
+	{ "usage", REF("usage"), true },
 	END,
 };
 
@@ -134,6 +136,38 @@ const struct schema_field schema_compact_boundary[] = {
 const struct schema_field schema_model_switch[] = {
 	{ "from", STR, false },
 	{ "to", STR, false },
+	END,
+};
+
+const struct schema_field schema_history[] = {
+	{ "messages", "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/history_entry\"}}", true },
+	{ "prompt", RANGE, true },
+	{ "state", OBJECT, true },
+	END,
+};
+
+const struct schema_field schema_summary[] = {
+	{ "round", STR, false },
+	{ "text", STR_NULL, false },
+	{ "model", STR, false },
+	{ "usage", REF("usage"), false },
+	END,
+};
+
+const struct schema_field schema_tool_start[] = {
+	{ "tool_use_id", STR, false },
+	{ "tool_name", STR, false },
+	{ "block", REF("block"), true },
+	END,
+};
+
+const struct schema_field schema_resume[] = {
+	{ "file", STR, false },
+	{ "from_reason", "{\"anyOf\":[{\"$ref\":\"#/$defs/terminal_reason\"},{\"type\":\"null\"}]}", false },
+	{ "interrupted", STRINGS, false },
+	{ "changed", "{\"type\":\"array\",\"items\":{\"enum\":[\"job\",\"system\",\"tools\",\"cwd\"]}}", false },
+	{ "lines", COUNT, false },
+	{ "torn", BOOL, false },
 	END,
 };
 
@@ -198,6 +232,9 @@ const struct schema_field schema_result[] = {
 	{ "permission_denials", "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/denial\"}}", false },
 	{ "side_effects", STRINGS, false },
 	{ "run_dir", STR, true },
+	{ "audit", REF("audit"), true },
+	{ "session_totals", REF("session_totals"), true },
+	{ "resumed_result", TRUE_ONLY, true },
 	{ "result_file", STR_NULL, true },
 	END,
 };
@@ -244,6 +281,38 @@ static const struct schema_field limit[] = {
 	{ "limit", "{\"type\":\"number\",\"minimum\":0}", false },
 	{ "used", "{\"type\":\"number\",\"minimum\":0}", false },
 	{ "left", "{\"type\":\"number\"}", false },
+	END,
+};
+#define AUDIT_FIELDS                                                                                                   \
+	{ "job_sha256", REF("sha256"), true }, { "system_sha256", REF("sha256"), true },                               \
+	{                                                                                                              \
+		"tools_sha256", REF("sha256"), true                                                                    \
+	}
+static const struct schema_field init_audit[] = {
+	AUDIT_FIELDS,
+	END,
+};
+static const struct schema_field audit[] = {
+	AUDIT_FIELDS,
+	{ "events_sha256", REF("sha256"), true },
+	{ "events_bytes", COUNT, true },
+	END,
+};
+static const struct schema_field session_model[] = {
+	{ "usage", REF("usage"), false },
+	{ "costUSD", NUM_NULL, false },
+	END,
+};
+static const struct schema_field session_totals[] = {
+	{ "runs", COUNT, false },
+	{ "turns", COUNT, false },
+	{ "requests", COUNT, false },
+	{ "tool_calls", COUNT, false },
+	{ "duration_ms", COUNT, false },
+	{ "total_cost_usd", NUM_NULL, false },
+	{ "cost_lower_bound", TRUE_ONLY, true },
+	{ "usage", REF("usage"), false },
+	{ "models", "{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/$defs/session_model\"}}", false },
 	END,
 };
 static const struct schema_field verification[] = {
@@ -314,6 +383,10 @@ static const struct {
 	{ "assistant_message", assistant_message },
 	{ "user_message", user_message },
 	{ "control_answer", control_answer },
+	{ "init_audit", init_audit },
+	{ "audit", audit },
+	{ "session_model", session_model },
+	{ "session_totals", session_totals },
 };
 
 /* The content blocks that are known. The API owns their shape and may add members, but tool_result is ours. */
@@ -520,11 +593,22 @@ static void define_block(struct json_out *o)
 
 static void define_all(struct json_out *o)
 {
+	/* Messages that are there already, or one with new blocks and such as are there. */
+	static const char history_entry[] =
+	        "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"old\":" RANGE
+	        ",\"role\":{\"enum\":[\"user\",\"assistant\"]},\"content\":{\"type\":\"array\",\"items\":{\"anyOf\":["
+	        "{\"$ref\":\"#/$defs/"
+	        "block\"},{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"old\"],"
+	        "\"properties\":{\"old\":" RANGE "}}]}}},"
+	        "\"oneOf\":[{\"required\":[\"old\"]},{\"required\":[\"role\",\"content\"]}]}";
+
 	jo_key(o, "$defs");
 	jo_object(o);
 	define_raw(o, "uuid",
 	           "{\"type\":\"string\",\"pattern\":"
 	           "\"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$\"}");
+	define_raw(o, "sha256", "{\"type\":\"string\",\"pattern\":\"^[0-9a-f]{64}$\"}");
+	define_raw(o, "history_entry", history_entry);
 	define_enum(o, "error_category", error_categories);
 	define_enum(o, "permission_mode", permission_modes);
 	define_enum(o, "cost_basis", cost_bases);

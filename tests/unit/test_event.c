@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "record/event.h"
+#include "record/resume.h"
 
 #define SESSION "5f0c2a1e-0d4b-4c0e-9b7a-1f2e3d4c5b6a"
 #define TAIL(n) "\"session_id\":\"" SESSION "\",\"uuid\":\"00000000-0000-4000-8000-" n "\"}\n"
@@ -250,10 +251,12 @@ static void user_lines(void **state)
 	char expected[1024];
 
 	ev.u.user.structured = "{\"stdout\":\"ok\\n\"}";
+	ev.u.user.state = "{\"cwd\":\"/\"}";
 	ev.u.user.file = "/state/Bash.txt";
 	snprintf(expected, sizeof expected,
 	         "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[%s]},\"parent_tool_use_id\":null,"
-	         "\"tool_use_result\":{\"stdout\":\"ok\\n\"},\"quern_output_file\":\"/state/Bash.txt\",%s",
+	         "\"tool_use_result\":{\"stdout\":\"ok\\n\"},\"quern_state\":{\"cwd\":\"/\"},\"quern_output_file\":\"/"
+	         "state/Bash.txt\",%s",
 	         result->json, TAIL("000000000001"));
 	assert_line(*state, ev, expected);
 	ev = user_event(text);
@@ -356,6 +359,124 @@ static void system_lines(void **state)
 	assert_line(*state, notice_event(),
 	            "{\"type\":\"system\",\"subtype\":\"quern_notice\",\"code\":\"request_repaired\","
 	            "\"text\":\"left out: thinking\"," TAIL("000000000001"));
+}
+
+#define SHA64(c) c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c
+#define SHA_A    SHA64("a1")
+#define SHA_B    SHA64("b2")
+
+static struct event history_event(void)
+{
+	static const char list[] =
+	        "[{\"old\":[0,2]},{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
+	        "{\"old\":[2,0]}]}]";
+
+	return (struct event){ .kind = EVENT_HISTORY,
+		               .u.history = { .messages = list,
+		                              .messages_len = sizeof list - 1,
+		                              .has_prompt = true,
+		                              .prompt_from = 0,
+		                              .prompt_to = 1,
+		                              .state = "{\"model\":\"m\"}" } };
+}
+
+static struct event resume_event(void)
+{
+	static const char *const calls[] = { "toolu_1", NULL }, *const changed[] = { "job", "cwd", NULL };
+
+	return (struct event){ .kind = EVENT_RESUME,
+		               .u.resume = { "run.ndjson", "max_turns", calls, changed, 41, true } };
+}
+
+static void lines_of_the_record(void **state)
+{
+	static const struct usage u = { 10, 20, 30, 40, -1, -1, -1, false };
+	struct block *call = block_new_tool_use("toolu_1", "Bash", "{}", 2);
+	struct event ev = history_event();
+
+	assert_line(
+	        *state, ev,
+	        "{\"type\":\"system\",\"subtype\":\"quern_history\",\"messages\":[{\"old\":[0,2]},{\"role\":\"user\","
+	        "\"content\":[{\"type\":\"text\",\"text\":\"a\"},{\"old\":[2,0]}]}],\"prompt\":[0,1],"
+	        "\"state\":{\"model\":\"m\"}," TAIL("000000000001"));
+	ev.u.history = (struct event_history){ .state = "{}" };
+	assert_line(*state, ev,
+	            "{\"type\":\"system\",\"subtype\":\"quern_history\",\"state\":{}," TAIL("000000000001"));
+	ev = (struct event){ .kind = EVENT_SUMMARY, .u.summary = { "toolu_1", "looked", "m", &u } };
+	assert_line(*state, ev,
+	            "{\"type\":\"system\",\"subtype\":\"quern_summary\",\"round\":\"toolu_1\",\"text\":\"looked\","
+	            "\"model\":\"m\",\"usage\":{\"input_tokens\":10,\"output_tokens\":20,"
+	            "\"cache_creation_input_tokens\":30,\"cache_read_input_tokens\":40}," TAIL("000000000001"));
+	ev = (struct event){ .kind = EVENT_TOOL_START, .u.tool_start = { "toolu_1", "Bash", call } };
+	assert_line(*state, ev,
+	            "{\"type\":\"system\",\"subtype\":\"quern_tool_start\",\"tool_use_id\":\"toolu_1\","
+	            "\"tool_name\":\"Bash\",\"block\":{\"type\":\"tool_use\",\"id\":\"toolu_1\",\"name\":\"Bash\","
+	            "\"input\":{}}," TAIL("000000000001"));
+	ev.u.tool_start.block = NULL;
+	assert_line(*state, ev,
+	            "{\"type\":\"system\",\"subtype\":\"quern_tool_start\",\"tool_use_id\":\"toolu_1\","
+	            "\"tool_name\":\"Bash\"," TAIL("000000000001"));
+	assert_line(*state, resume_event(),
+	            "{\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"run.ndjson\",\"from_reason\":"
+	            "\"max_turns\",\"interrupted\":[\"toolu_1\"],\"changed\":[\"job\",\"cwd\"],\"lines\":41,"
+	            "\"torn\":true," TAIL("000000000001"));
+	ev.kind = EVENT_RESUME;
+	ev.u.resume = (struct event_resume){ .file = "f" };
+	assert_line(*state, ev,
+	            "{\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\",\"from_reason\":null,"
+	            "\"interrupted\":[],\"changed\":[],\"lines\":0,\"torn\":false," TAIL("000000000001"));
+	ev = retry_event();
+	ev.u.retry.model = "m";
+	ev.u.retry.usage = &u;
+	assert_line(*state, ev,
+	            "{\"type\":\"system\",\"subtype\":\"api_retry\",\"attempt\":1,\"max_retries\":10,"
+	            "\"retry_delay_ms\":1043,\"error_status\":529,\"error\":\"overloaded\","
+	            "\"message\":\"Overloaded\",\"model\":\"m\",\"usage\":{\"input_tokens\":10,\"output_tokens\":20,"
+	            "\"cache_creation_input_tokens\":30,\"cache_read_input_tokens\":40}," TAIL("000000000001"));
+	block_unref(call);
+}
+
+static struct event totals_event(struct session_totals *t)
+{
+	static struct session_model models[] = { { .model = "m", .usage = USAGE_UNKNOWN, .cost_nano_usd = 500000000 },
+		                                 { .model = "n", .usage = USAGE_UNKNOWN, .cost_nano_usd = 1 } };
+	struct event ev = result_event(TERM_COMPLETED, "done");
+
+	*t = (struct session_totals){ 2, 7, 9, 11, 4000, USAGE_UNKNOWN, models, 2, true };
+	ev.u.result.audit = (struct event_audit){ SHA_A, NULL, SHA_B };
+	ev.u.result.events_sha256 = SHA_A;
+	ev.u.result.events_bytes = 1234;
+	ev.u.result.totals = t;
+	return ev;
+}
+
+static void what_a_result_says_of_all_runs(void **state)
+{
+	struct session_totals t;
+	struct bench *b = *state;
+
+	start(b);
+	emit(b, totals_event(&t));
+	char *got = slurp(b->out, NULL);
+	assert_non_null(strstr(got, "\"audit\":{\"job_sha256\":\"" SHA_A "\",\"tools_sha256\":\"" SHA_B
+	                            "\",\"events_sha256\":\"" SHA_A "\",\"events_bytes\":1234},"
+	                            "\"session_totals\":{\"runs\":2,\"turns\":7,\"requests\":9,\"tool_calls\":11,"
+	                            "\"duration_ms\":4000,\"total_cost_usd\":0.500000001,\"cost_lower_bound\":true,"
+	                            "\"usage\":" NO_USAGE ",\"models\":{\"m\":{\"usage\":" NO_USAGE
+	                            ",\"costUSD\":0.5},\"n\":{\"usage\":" NO_USAGE ",\"costUSD\":0.000000001}}},"));
+	free(got);
+	stop(b);
+	t.models[1].cost_nano_usd = -1;
+	start(b);
+	struct event ev = totals_event(&t);
+	t.models[1].cost_nano_usd = -1;
+	emit(b, ev);
+	got = slurp(b->out, NULL);
+	assert_non_null(
+	        strstr(got, "\"total_cost_usd\":null,\"cost_lower_bound\":true,\"usage\":" NO_USAGE ",\"models\""));
+	assert_non_null(strstr(got, ",\"costUSD\":null}}}"));
+	free(got);
+	t.models[1].cost_nano_usd = 1;
 }
 
 static void a_full_result(void **state)
@@ -799,9 +920,17 @@ static void a_whole_run(struct bench *b)
 
 	b->cfg.partial = true;
 	start(b);
-	emit(b, init_event());
-	emit(b, retry_event());
-	struct event ev = { .kind = EVENT_ASSISTANT };
+	struct event ev = init_event();
+	ev.u.init.audit = (struct event_audit){ SHA_A, SHA_B, SHA_A };
+	ev.u.init.environment = "Date: today";
+	emit(b, ev);
+	emit(b, resume_event());
+	emit(b, history_event());
+	ev = retry_event();
+	ev.u.retry.model = "m";
+	ev.u.retry.usage = &first;
+	emit(b, ev);
+	ev = (struct event){ .kind = EVENT_ASSISTANT };
 	ev.u.assistant =
 	        (struct event_assistant){ .message_id = "gone", .model = "m", .block = answer, .usage = &first };
 	assert_int_equal(recorder_emit(b->r, &ev, &e), 0);
@@ -812,13 +941,16 @@ static void a_whole_run(struct bench *b)
 	emit(b, (struct event){ .kind = EVENT_STREAM, .stream_json = delta, .stream_len = sizeof delta - 1 });
 	ev.u.assistant = (struct event_assistant){ .message_id = "m1", .model = "m", .block = answer, .usage = &first };
 	emit(b, ev);
+	emit(b, (struct event){ .kind = EVENT_TOOL_START, .u.tool_start = { "toolu_1", "Bash", call } });
 	ev.u.assistant.block = call;
 	ev.u.assistant.usage = &last;
 	ev.u.assistant.stop_reason = "tool_use";
 	emit(b, ev);
 	emit(b, denied_event());
+	emit(b, (struct event){ .kind = EVENT_SUMMARY, .u.summary = { "toolu_1", NULL, "m", NULL } });
 	ev = user_event(result);
 	ev.u.user.structured = "{}";
+	ev.u.user.state = "{\"cwd\":\"/repo\"}";
 	emit(b, ev);
 	emit(b, transition_event());
 	emit(b, notice_event());
@@ -826,7 +958,10 @@ static void a_whole_run(struct bench *b)
 	ev.u.assistant =
 	        (struct event_assistant){ .message_id = "s", .model = "<synthetic>", .text = "x", .error = "unknown" };
 	emit(b, ev);
-	ev = result_event(TERM_MODEL_ERROR, "done");
+	struct session_totals t;
+	ev = totals_event(&t);
+	ev.u.result.reason = TERM_MODEL_ERROR;
+	ev.u.result.exit_code = terminal_exit_code(TERM_MODEL_ERROR, false);
 	static const char *const errors[] = { "x" };
 	ev.u.result.errors = errors;
 	ev.u.result.nerrors = 1;
@@ -925,6 +1060,8 @@ int main(void)
 		T(a_message_is_shown_again),
 		T(control_responses),
 		T(system_lines),
+		T(lines_of_the_record),
+		T(what_a_result_says_of_all_runs),
 		T(a_full_result),
 		T(a_plain_result),
 		T(stream_events_only_if_asked),
