@@ -205,6 +205,7 @@ static struct model_request make_request(const struct loop *l, const struct call
 		.without = l->without | c->without,
 		.refused = l->refused,
 		.turn = loop_turn(l),
+		.attempt = c->attempt,
 	};
 	return req;
 }

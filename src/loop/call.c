@@ -55,7 +55,7 @@ static bool is_for_recovery(enum request_fault fault)
 
 /* What follows a failed attempt: true if another one does, after the wait that is due. */
 static bool try_again(struct loop *l, struct call *c, const struct attempt *at, struct retry_count *count, int *retries,
-                      int64_t attempts, bool *given_up)
+                      bool *given_up)
 {
 	const struct loop_deps *d = l->deps;
 
@@ -66,7 +66,7 @@ static bool try_again(struct loop *l, struct call *c, const struct attempt *at, 
 	struct retry_decision dec = retry_decide(&l->cfg->retry, count, &at->end, at->timeout, d->random01(d->ctx),
 	                                         remaining);
 	if (c->kind == MODEL_COUNT || is_for_recovery(info.fault) || dec.verdict == RETRY_GIVE_UP) {
-		failure_note(l, c, at, &dec, &info, attempts);
+		failure_note(l, c, at, &dec, &info, c->attempt);
 		*given_up = true;
 		return false;
 	}
@@ -78,15 +78,14 @@ static bool try_again(struct loop *l, struct call *c, const struct attempt *at, 
 enum call_result loop_call(struct loop *l, struct call *c, enum terminal_reason *stopped)
 {
 	struct retry_count count = { 0 };
-	int64_t attempts = 0;
 	int retries = 0;
 
 	for (;;) {
 		struct attempt at = { 0 };
 		bool given_up = false;
-		if (!loop_pass_gate(l, c->new_turn, attempts > 0, stopped))
+		if (!loop_pass_gate(l, c->new_turn, c->attempt > 0, stopped))
 			return CALL_STOPPED;
-		attempts++;
+		c->attempt++;
 		enum call_result r = attempt_run(l, c, &at, stopped);
 		bool again = false;
 		fallback_judge(l, c, &at, r, &count);
@@ -94,7 +93,7 @@ enum call_result loop_call(struct loop *l, struct call *c, enum terminal_reason 
 			attempt_withdraw(l);
 			/* to end its calls took a while */
 			again = !l->nomem && !loop_is_aborted(l) && !l->falls_back &&
-			        try_again(l, c, &at, &count, &retries, attempts, &given_up);
+			        try_again(l, c, &at, &count, &retries, &given_up);
 		}
 		attempt_release(&at);
 		if (r != CALL_FAILED || given_up)

@@ -95,6 +95,7 @@ struct call {
 	unsigned without;             /* enum model_without for this call alone, beside the loop's */
 	bool new_turn;                /* an answer of the main model follows that counts as a turn: for the gate */
 	unsigned clamped;             /* 1 << fault: max_tokens was lowered for it */
+	int attempt;                  /* that is made, 1-based */
 	struct call_failure *failure; /* filled when it fails for good */
 	struct usage paid;            /* by all its attempts */
 };

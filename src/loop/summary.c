@@ -89,6 +89,7 @@ static void send_request(struct loop *l, int64_t max_tokens)
 		.without = l->without & WITHOUT_BETAS,
 		.refused = l->refused,
 		.turn = l->state.turn_count,
+		.attempt = 1,
 	};
 	struct error e = ERROR_INIT;
 

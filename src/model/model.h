@@ -50,6 +50,7 @@ struct model_request {
 	const char *refused;            /* names of extra members and beta values to leave out, between blanks or
 	                                 * commas, in any case; NULL = none */
 	int turn;                       /* 1-based, for messages only */
+	int attempt;                    /* at the same request, 1-based; for who counts them, not sent */
 };
 
 enum model_failure {

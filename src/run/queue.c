@@ -312,8 +312,10 @@ int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct 
 			*ev = w->current->ev;
 			return 0;
 		}
-		if (waited && clock_mono_ms() >= deadline)
+		if (waited && clock_mono_ms() >= deadline) {
+			w->looks++;
 			return 0;
+		}
 		if (reactor_wait(w->reactor, deadline, e) < 0)
 			return -1;
 		waited = true;

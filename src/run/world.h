@@ -75,6 +75,7 @@ struct world {
 
 	/* the queue */
 	struct queued *first, *last, *current;
+	unsigned long looks; /* how often the loop asked for what is there, and nothing was: see struct exchange_chunk */
 	int signo;   /* the first signal that came */
 	int signals; /* how many came: the second skips the grace periods */
 	bool paused; /* transfers are held because stdout is full */
