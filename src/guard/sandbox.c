@@ -381,24 +381,46 @@ static int grant_own(struct ruleset *r, const char *const *write, const char *co
 	return 0;
 }
 
+/* Puts on both, whose making has failed if ok is false; ends their life. */
+static int confine(bool ok, struct ruleset *r, struct filter *f, struct error *e)
+{
+	int rc = ok && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !ruleset_enter(r->fd) && !filter_enter(f) ? 1 : -1;
+
+	if (rc < 0)
+		error_sys(e, "cannot limit what we may do ourselves");
+	if (r->fd >= 0)
+		close(r->fd);
+	filter_release(f);
+	return rc;
+}
+
 int sandbox_confine_self(const char *const *write, const char *const *parents, struct error *e)
 {
-	struct ruleset r;
-	struct filter f;
+	struct ruleset r = { .fd = -1 };
+	struct filter f = { NULL, 0 };
 
 	if (!sandbox_can_confine_self())
 		return 0;
-	if (filter_make(&f, &(struct filter_options){ .loop = true }))
-		return error_sys(e, "cannot make the filter of our own system calls");
-	if (ruleset_open(&r, landlock_abi(), ACCESS_CHANGE | ACCESS_DEVICES, false, false)) {
-		filter_release(&f);
-		return error_sys(e, "cannot limit our own writing");
-	}
-	int rc = grant_own(&r, write, parents) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || ruleset_enter(r.fd) ||
-	         filter_enter(&f);
-	if (rc)
-		error_sys(e, "cannot limit what we may do ourselves");
-	close(r.fd);
-	filter_release(&f);
-	return rc ? -1 : 1;
+	bool ok = !filter_make(&f, &(struct filter_options){ .loop = true }) &&
+	          !ruleset_open(&r, landlock_abi(), ACCESS_CHANGE | ACCESS_DEVICES, false, false) &&
+	          !grant_own(&r, write, parents);
+	return confine(ok, &r, &f, e);
+}
+
+int sandbox_confine_call(const char *const *places, struct error *e)
+{
+	const int abi = landlock_abi();
+	const struct sandbox_shield shield = { { getppid() } };
+	const struct filter_options o = { .landlock = true, .truncate = abi >= ABI_TRUNCATE, .shield = &shield };
+	struct ruleset r = { .fd = -1 };
+	struct filter f = { NULL, 0 };
+
+	if (!sandbox_can_confine_self())
+		return 0;
+	bool ok = !filter_make(&f, &o) &&
+	          !ruleset_open(&r, abi, ACCESS_READ | ACCESS_CHANGE | ACCESS_DEVICES | ACCESS_IOCTL_DEV, true,
+	                        abi >= ABI_SCOPES);
+	for (; ok && *places; places++)
+		ok = !ruleset_grant_path(&r, *places, (ACCESS_READ | ACCESS_CHANGE) & ~LANDLOCK_ACCESS_FS_EXECUTE);
+	return confine(ok, &r, &f, e);
 }

@@ -69,7 +69,7 @@ void sandbox_describe(const struct sandbox *s, struct buf *out);
 void sandbox_tell(const struct sandbox *s, struct buf *out);
 
 /* Processes that no child may signal; 0 = none. */
-enum { SANDBOX_SHIELDED = 2 };
+enum { SANDBOX_SHIELDED = 3 };
 struct sandbox_shield {
 	pid_t pid[SANDBOX_SHIELDED];
 };
@@ -92,7 +92,10 @@ int sandbox_enter(const struct sandbox *s, bool network);
  * Returns 1: it holds, 0: the kernel cannot, -1 with *e.
  */
 int sandbox_confine_self(const char *const *write, const char *const *parents, struct error *e);
-/* Would the above limit writing? */
+/* A call's own limits, in a child that has opened what else it needs: it reads and writes only beneath `places`,
+ * executes nothing, has no sockets and signals none of ours. Returns as the above. */
+int sandbox_confine_call(const char *const *places, struct error *e);
+/* Would the first limit writing? */
 bool sandbox_can_confine_self(void);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "record/private.h"
 #include "record/run_place.h"
-#include "record/tree.h"
+#include "base/tree.h"
 
 /* Files that may still grow: calls run side by side, so only the newest can. Older ones are measured once. */
 #define GROWING_MAX 64

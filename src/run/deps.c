@@ -148,6 +148,7 @@ static void prepare_result(struct world *w, struct event *ev)
 			supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
 		w->supervisor = NULL;
 		tell_background(w);
+		world_stop_keeper(w);
 	}
 	if (recorder_named_file(w->recorder))
 		ev->u.result.run_dir = run_dir_made(w->run_dir);

@@ -12,6 +12,7 @@
 static const char *const setup_names[] = {
 	[SETUP_SIGNALS] = "internal_error",
 	[SETUP_OPTIONS] = "config_invalid",
+	[SETUP_KEEPER] = "workspace_unavailable",
 	[SETUP_WORKSPACE] = "cwd_unavailable",
 	[SETUP_SANDBOX] = "sandbox_required_unavailable",
 	[SETUP_BYPASS] = "bypass_root",
@@ -36,6 +37,7 @@ static void tear_down(struct world *w)
 	toolbox_free(w->toolbox);
 	if (w->supervisor)
 		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
+	world_stop_keeper(w);
 	hooks_free(w->hooks); /* what is below it calls back until the supervisor has stopped */
 	permissions_free(w->permissions);
 	recorder_free(w->recorder);

@@ -130,8 +130,7 @@ static void tell_withheld(const struct world *w)
 	buf_release(&b);
 }
 
-/* In the supervisor: neither the key nor the secrets that are masked are its own, or its children's, business. */
-static void forget_secrets(void *ctx)
+void world_forget_secrets(void *ctx)
 {
 	struct world *w = ctx;
 
@@ -189,7 +188,8 @@ static int make_tools(struct world *w, struct error *e)
 		.max_children = CHILDREN + (int)(job->tool_concurrency * (int64_t)job->nhooks),
 		.some_unconfined = world_has_hooks(w) && !job->sandbox_hooks,
 		.sandbox = w->sandbox,
-		.forget = forget_secrets,
+		.forget = world_forget_secrets,
+		.beside = w->keeper,
 		.ctx = w,
 	};
 	struct toolbox_config cfg;
@@ -357,6 +357,12 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 	*step = SETUP_OPTIONS;
 	if (world_models(w, e))
 		return -1;
+	*step = SETUP_KEY; /* before all that may take long: the key is readable in /proc as long as it stands there */
+	if (world_take_key(w, e))
+		return -1;
+	*step = SETUP_KEEPER;
+	if (world_keeps(w) && world_start_keeper(w, e))
+		return -1;
 	*step = SETUP_WORKSPACE;
 	if (world_workspace(w, e))
 		return -1;
@@ -368,9 +374,6 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 		return -1;
 	*step = SETUP_BYPASS;
 	if (world_check_bypass(w, e))
-		return -1;
-	*step = SETUP_KEY; /* before the task is waited for: the key is readable in /proc as long as it stands there */
-	if (world_take_key(w, e))
 		return -1;
 	*step = SETUP_ATTACH;
 	if (world_find_attachments(w, e))

@@ -54,6 +54,7 @@ struct world {
 	bool confined;                                                /* so are we */
 	struct run_dir *run_dir;
 	const char *const *child_env;
+	struct supervisor *keeper; /* NULL: the job asks for nothing that needs it */
 	struct supervisor *supervisor;
 	struct hooks *hooks;    /* NULL: there are none */
 	const char *transcript; /* the events, for hooks, where nobody else wants them in a file; NULL = no */
@@ -90,6 +91,7 @@ struct world {
 enum setup_step {
 	SETUP_SIGNALS,
 	SETUP_OPTIONS,
+	SETUP_KEEPER,
 	SETUP_WORKSPACE,
 	SETUP_SANDBOX,
 	SETUP_BYPASS,
@@ -105,6 +107,28 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e);
 int world_check_bypass(const struct world *w, struct error *e); /* needs the sandbox */
 int world_permissions(struct world *w, struct error *e);        /* needs the workspace */
 void world_fill_recorder(struct world *w, struct recorder_config *cfg);
+
+void world_forget_secrets(void *ctx); /* in a supervisor: neither the key nor what is masked is its business */
+
+/* ---- keeper.c: the second supervisor, for the workspace as a whole ---- */
+/* One of workspace_child_calls. */
+struct keep {
+	const char *call;
+	int cwd_fd; /* the directory that it works in, stays the caller's; -1 = where quern was started */
+	const char *input;
+	size_t input_len;
+	size_t max_out;   /* bytes of output at most; more is an error */
+	int64_t deadline; /* monotonic ms: then it is killed */
+	int signals;      /* that many in all, and it is killed: 1 = the first ends it */
+};
+bool world_keeps(const struct world *w); /* does the job ask for it? */
+/* Before anything is read from the workspace, without the key in the environment. */
+int world_start_keeper(struct world *w, struct error *e);
+/* Runs a call and waits for its end, in the reactor. `out` (NULL: not wanted) gets its output. -1 with *e: of the call,
+ * or ERR_GONE: it was killed, and may have done a part. */
+int world_keep(struct world *w, const struct keep *call, struct buf *out, struct error *e);
+/* Before the result is written. Not from inside a callback of the reactor. Does nothing when there is none. */
+void world_stop_keeper(struct world *w);
 
 /* ---- config.c: from the job to what the rooms take ---- */
 enum permission_mode world_permission_mode(const struct job *job);

@@ -31,6 +31,7 @@ struct supervisor {
 	struct frame_conn conn;
 	pid_t pid;
 	unsigned long long born; /* tree_start_time of pid */
+	struct supervisor *beside;
 	const struct child_call *calls;
 	size_t ncalls;
 	int max_children;
@@ -107,7 +108,10 @@ static void report_failures(struct supervisor *s)
  * subreaper, and is known by this: it is younger than the supervisor and in none of our sessions. */
 static size_t end_strays(const struct supervisor *s)
 {
-	const struct tree_skip skip = { .sessions = true, .session = getsid(0), .older = s->born };
+	const pid_t beside = s->beside ? s->beside->pid : 0;
+	const struct tree_skip skip = {
+		.sessions = true, .session = getsid(0), .older = s->born, .spare = &beside, .nspare = s->beside ? 1 : 0
+	};
 
 	size_t n = 0;
 
@@ -252,6 +256,9 @@ struct supervisor *supervisor_start(const struct supervisor_config *cfg, struct 
 		free(s);
 		return NULL;
 	}
+	s->beside = cfg->beside;
+	if (s->beside)
+		s->beside->beside = s;
 	return s;
 }
 
@@ -482,6 +489,8 @@ int supervisor_stop(struct supervisor *s, int64_t grace_ms)
 	disconnect(s); /* if it is still there: the end of the socket says it again */
 	while (s->kids)
 		finish_kid(s, &s->kids, NULL);
+	if (s->beside)
+		s->beside->beside = NULL;
 	free(s);
 	return rc;
 }

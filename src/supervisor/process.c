@@ -454,7 +454,8 @@ static void set_rules(struct process *p)
 		rules->file_size.rlim_max = FILE_MAX;
 	rules->supervisor = getpid();
 	rules->no_new_privileges = caps_limit() != 0;
-	p->shield = (struct sandbox_shield){ { getpid(), getppid() } };
+	p->shield = (struct sandbox_shield){ { getpid(), getppid(),
+		                               p->cfg->beside ? supervisor_pid(p->cfg->beside) : 0 } };
 }
 
 /* What the process is to the rest of the system. */

@@ -101,6 +101,9 @@ struct supervisor_config {
 	/* Processes that all children and what is below them may be together; 0 = no limit. Over it the child that has
 	 * most of them is ended with its whole tree. */
 	int max_processes;
+	/* Another one of this process, started before: neither ends the other's children when it is lost, and no
+	 * confined child may signal it. NULL = none. */
+	struct supervisor *beside;
 	/* Called in the new process before all else, NULL = not: overwrites what only the caller may know. */
 	void (*forget)(void *ctx);
 	void *ctx;

@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "record/run_dir.h"
-#include "record/tree.h"
+#include "base/tree.h"
 
 static const char *const variables[] = { "QUERN_STATE_DIR", "XDG_STATE_HOME", "HOME", "TMPDIR" };
 

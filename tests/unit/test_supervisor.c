@@ -1428,6 +1428,39 @@ static void loop_process_is_killed(void **state)
 	close(p[0]);
 }
 
+/* Two of one process: whichever is lost, what the other has started lives on. */
+static void one_of_two_is_killed(void **state)
+{
+	const char *argv[] = { "sh", "-c", "echo $$; exec sleep 1000", NULL };
+	const struct spawn spec = spec_of(argv);
+
+	(void)state;
+	for (int lost = 0; lost < 2; lost++) {
+		struct fixture f[2];
+		struct error e = ERROR_INIT;
+		start(&f[0]);
+		f[1] = (struct fixture){ .r = f[0].r };
+		f[1].s = supervisor_start(&(struct supervisor_config){ .beside = f[0].s }, f[0].r, &e);
+		assert_non_null(f[1].s);
+		for (int i = 0; i < 2; i++)
+			assert_true(supervisor_spawn(f[i].s, &spec, on_done, &f[i], &e) > 0);
+		kill(supervisor_pid(f[lost].s), SIGKILL);
+		wait_for(&f[lost], 1);
+		assert_true(supervisor_lost(f[lost].s));
+		supervisor_stop(f[lost].s, 0);
+		assert_false(supervisor_lost(f[1 - lost].s));
+		assert_alive(supervisor_pid(f[1 - lost].s));
+		supervisor_kill(f[1 - lost].s, 1, 0);
+		wait_for(&f[1 - lost], 1);
+		assert_null(f[1 - lost].ended[0].error);
+		assert_true(f[1 - lost].ended[0].res.killed);
+		assert_int_equal(supervisor_stop(f[1 - lost].s, 0), 0);
+		clear_ended(&f[0]);
+		clear_ended(&f[1]);
+		reactor_free(f[0].r);
+	}
+}
+
 static void supervisor_is_killed(void **state)
 {
 	struct fixture f;
@@ -1545,6 +1578,7 @@ int main(void)
 		cmocka_unit_test(descriptors_run_out),
 		cmocka_unit_test(loop_process_is_killed),
 		cmocka_unit_test(supervisor_is_killed),
+		cmocka_unit_test(one_of_two_is_killed),
 		cmocka_unit_test(supervisor_ignores_the_terminals_signals),
 		cmocka_unit_test(stop_of_nothing),
 		/* The last three are beyond valgrind: it keeps descriptors for itself, and it gives up where an execve

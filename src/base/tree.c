@@ -1,4 +1,4 @@
-#include "record/tree.h"
+#include "base/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -76,15 +76,43 @@ static bool remove_pass(DIR *top, unsigned long *serial)
 	return done;
 }
 
-int tree_remove(const char *path)
+/* Until a pass finds nothing more that it can do. */
+static void remove_all(DIR *top)
 {
 	unsigned long serial = 0;
+
+	while (remove_pass(top, &serial))
+		;
+}
+
+int tree_remove(const char *path)
+{
 	DIR *top = open_dir(AT_FDCWD, path);
 
 	if (!top) /* whoever wrote into it may have put something else in its place */
 		return errno == ENOTDIR || errno == ELOOP ? unlink(path) : -1;
-	while (remove_pass(top, &serial))
-		;
+	remove_all(top);
 	closedir(top);
 	return unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
+}
+
+int tree_empty(int dir_fd)
+{
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *top = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *d;
+
+	if (!top) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	remove_all(top);
+	rewinddir(top);
+	while ((d = readdir(top)) != NULL && is_dots(d->d_name))
+		;
+	closedir(top);
+	if (d)
+		errno = ENOTEMPTY;
+	return d ? -1 : 0;
 }

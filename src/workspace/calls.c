@@ -1,0 +1,32 @@
+/* What the keeper can do: a row each. */
+#include "workspace/calls.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/tree.h"
+#include "workspace/workspace.h"
+
+int call_end(int rc, const struct error *e, int result_fd)
+{
+	if (rc == 0)
+		return 0;
+	(void)io_write_all(result_fd, e, sizeof *e); /* the exit status tells too */
+	return 1;
+}
+
+/* "empty": removes all that is in the directory. */
+int call_empty(const char *in, size_t in_len, int result_fd)
+{
+	struct error e = ERROR_INIT;
+
+	(void)in;
+	(void)in_len;
+	return call_end(tree_empty(AT_FDCWD) ? error_sys(&e, "cannot remove all that was made") : 0, &e, result_fd);
+}
+
+const struct child_call workspace_child_calls[] = {
+	{ "empty", call_empty },
+};
+const size_t workspace_child_ncalls = sizeof workspace_child_calls / sizeof *workspace_child_calls;
