@@ -15,6 +15,12 @@
 struct archive;
 struct archive_entry;
 
+/* Callbacks; open and close may be NULL. Reading and writing return a count of bytes, or -1. */
+typedef int (*libarchive_on_open)(struct archive *, void *ctx);
+typedef ssize_t (*libarchive_on_read)(struct archive *, void *ctx, const void **p);
+typedef ssize_t (*libarchive_on_write)(struct archive *, void *ctx, const void *p, size_t n);
+typedef int (*libarchive_on_close)(struct archive *, void *ctx);
+
 /* What its functions return. Errors are below 0: of these a reader can go on after a warning alone. */
 #define LIBARCHIVE_EOF  1
 #define LIBARCHIVE_WARN (-20)
@@ -33,6 +39,7 @@ struct archive_entry;
 	F(int, read_set_options, (struct archive *, const char *))                                                     \
 	F(int, read_open_fd, (struct archive *, int, size_t))                                                          \
 	F(int, read_open_memory, (struct archive *, const void *, size_t))                                             \
+	F(int, read_open, (struct archive *, void *, libarchive_on_open, libarchive_on_read, libarchive_on_close))     \
 	F(int, read_support_format_raw, (struct archive *))                                                            \
 	F(int, read_support_format_empty, (struct archive *))                                                          \
 	F(ssize_t, read_data, (struct archive *, void *, size_t))                                                      \
@@ -70,6 +77,7 @@ struct archive_entry;
 	F(int, write_set_bytes_in_last_block, (struct archive *, int))                                                 \
 	F(int, write_open_fd, (struct archive *, int))                                                                 \
 	F(int, write_open_memory, (struct archive *, void *, size_t, size_t *))                                        \
+	F(int, write_open, (struct archive *, void *, libarchive_on_open, libarchive_on_write, libarchive_on_close))   \
 	F(int, write_header, (struct archive *, struct archive_entry *))                                               \
 	F(ssize_t, write_data, (struct archive *, const void *, size_t))                                               \
 	F(int, write_finish_entry, (struct archive *))

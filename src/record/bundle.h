@@ -5,11 +5,13 @@
  *   quern.json            {"version": 1, "program": "quern X.Y", "session_id", "cwd", "run_dir", "environment"}
  *   job.yaml              the job as resolved (as --check prints it); secrets are not in it
  *   events/000001.ndjson  the events, a piece for each point at which they are to be safe
- *   exchanges/000001.json       what was asked and how the answer came: see struct exchange
+ *   exchanges/000001.json       what was asked and how the answer came: see model/exchange.h
  *   exchanges/000001.request    the bytes of the body that were not in the one before, see there
  *   exchanges/000001.response   the bytes of the answer's body, as they came
  *   files/NAME            files of the run directory that events name
  *   before.sha256, after.sha256   the workspace's files as `sha256sum -c` reads them
+ *
+ * The numbers ascend and are not dense. quern.json is the first entry of each run.
  *
  * An entry that comes twice: the events go on, of all else the last one counts. A run that resumes from the bundle that
  * it records to goes on behind its last complete entry.
@@ -29,9 +31,13 @@
 #define BUNDLE_VERSION 1
 
 struct bundle;
-/* append: what is there is kept, and gone on with behind the last complete entry. NULL with *e. */
+/* append: what is there is kept, and gone on with behind the last complete entry; else the file that is there keeps its
+ * name until the first entry is written. Refused if another process is writing it. NULL with *e. */
 struct bundle *bundle_create(const char *path, bool append, struct error *e);
-/* One entry, which is in the file when this returns. -1 with *e; the bundle is usable up to here all the same. */
+/* Whole ones, those that were there before included: no two entries whose names have it are the same. */
+size_t bundle_entries(const struct bundle *b);
+/* One entry, by a name in ASCII, which is in the file when this returns. -1 with *e; the bundle is usable up to here
+ * all the same, and takes no more. */
 int bundle_add(struct bundle *b, const char *name, const void *p, size_t n, struct error *e);
 /* The same of a file, streamed. */
 int bundle_add_file(struct bundle *b, const char *name, int fd, struct error *e);
