@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/json.h"
 
 enum block_kind {
 	BLOCK_TEXT,
@@ -135,6 +136,9 @@ struct usage {
 	}
 /* Values not told count as 0; sums saturate instead of overflowing. */
 void usage_add(struct usage *sum, const struct usage *u);
+/* From an object as the API writes it. Later words overwrite earlier ones, they are totals; what is absent, negative or
+ * no number that fits says nothing. */
+void usage_read(struct usage *u, const struct json *doc, int tok);
 int64_t usage_total(const struct usage *u); /* input + cache creation + cache read + output, saturating */
 
 /* Sizes of prompts are taken for no larger than that, whatever a server says: a few of them can be added up. */

@@ -72,3 +72,28 @@ int64_t estimate_tokens(const struct estimate *est, const struct history *h, siz
 	int64_t freed = to_tokens(est->anchor_bytes - h->weight, est->bytes_per_token);
 	return est->anchor_tokens > freed ? est->anchor_tokens - freed : 0;
 }
+
+/* Later words overwrite earlier ones, they are totals; what is absent, negative or no number that fits says nothing. */
+static void set_count(const struct json *doc, int usage, const char *path, int64_t *count)
+{
+	int64_t v;
+
+	if (json_int(doc, json_path(doc, usage, path), &v) && v >= 0)
+		*count = v;
+}
+
+void usage_read(struct usage *u, const struct json *doc, int tok)
+{
+	if (json_type(doc, tok) != JSON_OBJECT)
+		return;
+	set_count(doc, tok, "input_tokens", &u->input);
+	set_count(doc, tok, "output_tokens", &u->output);
+	set_count(doc, tok, "cache_creation_input_tokens", &u->cache_creation);
+	set_count(doc, tok, "cache_read_input_tokens", &u->cache_read);
+	set_count(doc, tok, "cache_creation.ephemeral_5m_input_tokens", &u->creation_5m);
+	set_count(doc, tok, "cache_creation.ephemeral_1h_input_tokens", &u->creation_1h);
+	set_count(doc, tok, "server_tool_use.web_search_requests", &u->web_searches);
+	int speed = json_get(doc, tok, "speed");
+	if (!json_absent(doc, speed))
+		u->fast = json_eq(doc, speed, "fast");
+}

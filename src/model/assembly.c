@@ -62,31 +62,6 @@ static int server_error(struct assembly *a, const char *data, size_t len)
 	return 1;
 }
 
-/* Later words overwrite earlier ones, they are totals; what is absent, negative or no number that fits says nothing. */
-static void set_count(const struct json *doc, int usage, const char *path, int64_t *count)
-{
-	int64_t v;
-
-	if (json_int(doc, json_path(doc, usage, path), &v) && v >= 0)
-		*count = v;
-}
-
-static void read_usage(struct usage *u, const struct json *doc, int tok)
-{
-	if (json_type(doc, tok) != JSON_OBJECT)
-		return;
-	set_count(doc, tok, "input_tokens", &u->input);
-	set_count(doc, tok, "output_tokens", &u->output);
-	set_count(doc, tok, "cache_creation_input_tokens", &u->cache_creation);
-	set_count(doc, tok, "cache_read_input_tokens", &u->cache_read);
-	set_count(doc, tok, "cache_creation.ephemeral_5m_input_tokens", &u->creation_5m);
-	set_count(doc, tok, "cache_creation.ephemeral_1h_input_tokens", &u->creation_1h);
-	set_count(doc, tok, "server_tool_use.web_search_requests", &u->web_searches);
-	int speed = json_get(doc, tok, "speed");
-	if (!json_absent(doc, speed))
-		u->fast = json_eq(doc, speed, "fast");
-}
-
 static void emit(const struct assembly *a, const struct model_event *ev)
 {
 	if (a->sink)
@@ -108,7 +83,7 @@ static void read_message_head(struct assembly *a, const struct json *doc, int me
 {
 	replace(&a->message_id, json_strdup(doc, json_get(doc, message, "id"), NULL));
 	replace(&a->model, json_strdup(doc, json_get(doc, message, "model"), NULL));
-	read_usage(&a->end.usage, doc, json_get(doc, message, "usage"));
+	usage_read(&a->end.usage, doc, json_get(doc, message, "usage"));
 	emit_message_start(a);
 }
 
@@ -243,7 +218,7 @@ static void read_stop(struct assembly *a, const struct json *doc, int tok)
 
 static int on_message_delta(struct assembly *a, const struct json *doc)
 {
-	read_usage(&a->end.usage, doc, json_get(doc, json_root(doc), "usage"));
+	usage_read(&a->end.usage, doc, json_get(doc, json_root(doc), "usage"));
 	read_stop(a, doc, json_get(doc, json_root(doc), "delta"));
 	return 0;
 }
