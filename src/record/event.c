@@ -1,7 +1,9 @@
 /* What each kind of event holds. */
 #include "record/line.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 static const char *or_empty(const char *s)
 {
@@ -82,6 +84,19 @@ static void put_sandbox(struct json_out *o, const struct event_sandbox *s)
 	jo_end(o);
 }
 
+/* In UTC, to the millisecond: what quern_ms is added to. */
+static void put_started(struct json_out *o, int64_t wall_ms)
+{
+	time_t seconds = (time_t)(wall_ms / 1000);
+	struct tm tm;
+	char day[32], text[48];
+
+	if (wall_ms <= 0 || !gmtime_r(&seconds, &tm) || !strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm))
+		return;
+	snprintf(text, sizeof text, "%s.%03dZ", day, (int)(wall_ms % 1000));
+	jo_kstr(o, "quern_started", text);
+}
+
 static void write_init(struct line *l)
 {
 	const struct event_init *v = &l->ev->u.init;
@@ -103,6 +118,7 @@ static void write_init(struct line *l)
 	jo_kstr(o, "claude_code_version", STREAM_VERSION);
 	jo_kstr(o, "quern_version", l->version);
 	jo_kstr(o, "quern_provider", or_empty(v->provider));
+	put_started(o, v->started_wall_ms);
 	put_sandbox(o, &v->sandbox);
 	if (v->audit.job || v->audit.system || v->audit.tools) {
 		jo_key(o, "quern_audit");
@@ -517,6 +533,7 @@ void line_write(struct buf *b, const struct event *ev, const char *session_id, c
 		jo_kstr(&l.out, "subtype", row->subtype);
 	row->write(&l);
 	if (!event_is_outside(ev->kind)) {
+		jo_kint(&l.out, "quern_ms", ev->ms);
 		jo_kstr(&l.out, "session_id", session_id);
 		jo_kstr(&l.out, "uuid", ev->uuid);
 	}

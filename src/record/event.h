@@ -98,6 +98,7 @@ struct event_init {
 	struct event_sandbox sandbox;
 	struct event_audit audit;
 	const char *environment; /* the block of the system prompt that tells of date and machine; NULL = none */
+	int64_t started_wall_ms; /* since 1970: when the run began; 0 = not told */
 };
 struct event_assistant {
 	const char *message_id, *model;
@@ -246,6 +247,7 @@ struct event {
 	enum event_kind kind;
 	char uuid[UUID_LEN + 1]; /* filled by recorder_emit, unless */
 	bool has_uuid;           /* it is given */
+	int64_t ms;              /* since the run began; filled by recorder_emit */
 	const char *stream_json;
 	size_t stream_len; /* EVENT_STREAM: the raw event */
 	union {
@@ -282,6 +284,8 @@ struct recorder_config {
 	struct run_dir *run_dir;                   /* NULL: lines are cut without a file */
 	void (*mask)(void *ctx, struct buf *line); /* NULL = no secrets are known */
 	void (*new_uuid)(void *ctx, char out[UUID_LEN + 1]); /* NULL = random ones */
+	int64_t (*now)(void *ctx);                           /* monotonic ms, NULL = the real clock */
+	int64_t started; /* of that clock: lines tell the time since then; 0 = recorder_open */
 	void *ctx;
 	struct reactor *reactor; /* for a stdout that is a pipe or socket */
 	int fd;                  /* 1 */

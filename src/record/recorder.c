@@ -38,6 +38,11 @@ static void new_uuid(const struct recorder *r, char out[UUID_LEN + 1])
 		random_uuid(out);
 }
 
+static int64_t clock_now(const struct recorder *r)
+{
+	return r->cfg.now ? r->cfg.now(r->cfg.ctx) : clock_mono_ms();
+}
+
 static int open_outputs(struct recorder *r, struct error *e)
 {
 	const struct recorder_config *cfg = &r->cfg;
@@ -81,6 +86,8 @@ struct recorder *recorder_open(const struct recorder_config *cfg, struct error *
 		snprintf(r->session_id, sizeof r->session_id, "%s", cfg->session_id);
 	else
 		new_uuid(r, r->session_id);
+	if (!r->cfg.started)
+		r->cfg.started = clock_now(r);
 	buf_init(&r->line, BUF_HUGE);
 	if (open_outputs(r, e)) {
 		recorder_free(r);
@@ -267,6 +274,9 @@ int recorder_emit(struct recorder *r, struct event *ev, struct error *e)
 		return 0;
 	if (!ev->has_uuid)
 		new_uuid(r, ev->uuid);
+	ev->ms = clock_now(r) - r->cfg.started;
+	if (ev->ms < 0)
+		ev->ms = 0;
 	if (r->cfg.format != OUTPUT_STREAM_JSON && !r->events && ev->kind != EVENT_RESULT)
 		return 0;
 	if (ev->kind == EVENT_RESULT) {

@@ -43,6 +43,7 @@ const struct schema_field schema_init[] = {
 	{ "claude_code_version", "{\"type\":\"string\",\"pattern\":\"^[0-9]+\\\\.[0-9]+\\\\.[0-9]+$\"}", false },
 	{ "quern_version", STR, false },
 	{ "quern_provider", STR, false },
+	{ "quern_started", STR, true },
 	{ "quern_sandbox", REF("sandbox"), true },
 	{ "quern_audit", REF("init_audit"), true },
 	{ "quern_environment", STR, true },
@@ -241,6 +242,7 @@ const struct schema_field schema_result[] = {
 
 /* On every line, but for those that belong to no session. */
 static const struct schema_field common[] = {
+	{ "quern_ms", COUNT, false }, /* since the run began */
 	{ "session_id", REF("uuid"), false },
 	{ "uuid", REF("uuid"), false },
 	END,

@@ -170,6 +170,7 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.calls_wait = !strcmp(job->tool_executor, "batch"),
 	};
 	c->init = (struct event_init){
+		.started_wall_ms = w->started_wall,
 		.cwd = w->workspace,
 		.model = job->model,
 		.provider = job->provider,

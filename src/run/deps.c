@@ -245,7 +245,7 @@ static double random01(void *ctx)
 	return (double)r / 4294967296.0;
 }
 
-static int64_t now(void *ctx)
+int64_t world_now(void *ctx)
 {
 	(void)ctx;
 	return clock_mono_ms();
@@ -276,7 +276,7 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.output_full = output_full,
 		.new_id = world_new_id,
 		.random01 = random01,
-		.now = now,
+		.now = world_now,
 		.next_event = world_next_event,
 	};
 }

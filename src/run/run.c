@@ -101,7 +101,11 @@ static int drive(struct world *w, int *died_by)
 
 int run_agent(struct job *job, char **envp)
 {
-	struct world w = { .job = job, .envp = envp, .started = clock_mono_ms(), .history = HISTORY_INIT };
+	struct world w = { .job = job,
+		           .envp = envp,
+		           .started = clock_mono_ms(),
+		           .started_wall = clock_wall_ms(),
+		           .history = HISTORY_INIT };
 	enum setup_step step;
 	struct error e = ERROR_INIT;
 	int died_by = 0, code;

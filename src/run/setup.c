@@ -36,6 +36,8 @@ void world_fill_recorder(struct world *w, struct recorder_config *cfg)
 		.run_dir = w->run_dir,
 		.mask = w->secrets ? world_mask : NULL,
 		.new_uuid = world_new_id,
+		.now = world_now,
+		.started = w->started,
 		.ctx = w,
 		.reactor = w->reactor,
 		.fd = STDOUT_FILENO,

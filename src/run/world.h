@@ -29,6 +29,7 @@ struct world {
 	const struct job *job;
 	char **envp;
 	int64_t started; /* monotonic ms */
+	int64_t started_wall;
 	int64_t deadline;
 	char session_id[UUID_LEN + 1];
 	struct arena arena; /* strings that live as long as the run */
@@ -171,6 +172,7 @@ void world_notice(void *ctx, const char *code, const char *text);
 int world_emit(void *ctx, struct event *ev, struct error *e);
 void world_deps(struct world *w, struct loop_deps *deps);
 void world_new_id(void *ctx, char out[UUID_LEN + 1]);
+int64_t world_now(void *ctx); /* monotonic ms */
 void world_mask(void *ctx, struct buf *text);
 
 /* ---- key.c: take the key out of the environment or its file ---- */

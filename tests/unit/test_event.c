@@ -17,7 +17,7 @@
 #include "record/resume.h"
 
 #define SESSION "5f0c2a1e-0d4b-4c0e-9b7a-1f2e3d4c5b6a"
-#define TAIL(n) "\"session_id\":\"" SESSION "\",\"uuid\":\"00000000-0000-4000-8000-" n "\"}\n"
+#define TAIL(n) "\"quern_ms\":0,\"session_id\":\"" SESSION "\",\"uuid\":\"00000000-0000-4000-8000-" n "\"}\n"
 #define NO_USAGE                                                                                                       \
 	"{\"input_tokens\":0,\"output_tokens\":0,\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0}"
 
@@ -27,6 +27,7 @@ struct bench {
 	char dir[64];
 	char out[96], events[96];
 	unsigned uuids;
+	int64_t now;
 	struct run_dir *run_dir;
 	struct recorder_config cfg;
 	struct recorder *r;
@@ -37,6 +38,13 @@ static void count_uuid(void *ctx, char out[UUID_LEN + 1])
 	struct bench *b = ctx;
 
 	snprintf(out, UUID_LEN + 1, "00000000-0000-4000-8000-%012x", ++b->uuids);
+}
+
+static int64_t fake_now(void *ctx)
+{
+	const struct bench *b = ctx;
+
+	return b->now;
 }
 
 static int setup(void **state)
@@ -52,8 +60,10 @@ static int setup(void **state)
 	snprintf(b->out, sizeof b->out, "%s/out", b->dir);
 	snprintf(b->events, sizeof b->events, "%s/events", b->dir);
 	b->cfg = (struct recorder_config){
-		.session_id = SESSION, .version = "0.1.0", .new_uuid = count_uuid, .ctx = b, .fd = -1
+		.session_id = SESSION, .version = "0.1.0", .new_uuid = count_uuid,
+		.now = fake_now, .started = 1000, .ctx = b, .fd = -1
 	};
+	b->now = 1000;
 	*state = b;
 	return 0;
 }
@@ -200,6 +210,36 @@ static void init_line(void **state)
 	        "\"quern_version\":\"0.1.0\",\"quern_provider\":\"anthropic\"," TAIL("000000000001"));
 }
 
+/* Each line tells the time since the run began, the init line also when that was; a clock that goes back is not shown. */
+static void lines_tell_the_time(void **state)
+{
+	struct bench *b = *state;
+	static const int64_t readings[] = { 3500, 400 };
+	static const char *const told[] = { "2500", "0" };
+	struct event init = init_event();
+
+	init.u.init.started_wall_ms = INT64_C(1700000000007);
+	assert_line(b, init,
+	            "{\"type\":\"system\",\"subtype\":\"init\",\"cwd\":\"/repo\",\"model\":\"m-1\","
+	            "\"permissionMode\":\"default\",\"apiKeySource\":\"ANTHROPIC_API_KEY\",\"tools\":[\"Read\","
+	            "\"Grep\"],\"tools_withheld\":[\"Bash: no rule allows it\"],\"mcp_servers\":[],"
+	            "\"slash_commands\":[],\"skills\":[],\"plugins\":[],\"output_style\":\"default\","
+	            "\"claude_code_version\":\"2.1.240\",\"quern_version\":\"0.1.0\",\"quern_provider\":\"anthropic\","
+	            "\"quern_started\":\"2023-11-14T22:13:20.007Z\"," TAIL("000000000001"));
+	for (size_t i = 0; i < 2; i++) {
+		char expected[256];
+		struct event ev = { .kind = EVENT_NOTICE, .u.notice = { "c", "t" } };
+
+		b->now = readings[i];
+		snprintf(expected, sizeof expected,
+		         "{\"type\":\"system\",\"subtype\":\"quern_notice\",\"code\":\"c\",\"text\":\"t\","
+		         "\"quern_ms\":%s,\"session_id\":\"" SESSION
+		         "\",\"uuid\":\"00000000-0000-4000-8000-000000000001\"}\n",
+		         told[i]);
+		assert_line(b, ev, expected);
+	}
+}
+
 static void assistant_lines(void **state)
 {
 	struct usage usage = { 812, 31, 0, 7, -1, -1, -1, false };
@@ -279,7 +319,7 @@ static void a_message_is_shown_again(void **state)
 	assert_line(*state, ev,
 	            "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
 	            "{\"type\":\"text\",\"text\":\"b\"}]},\"parent_tool_use_id\":null,\"isReplay\":true,"
-	            "\"session_id\":\"" SESSION "\",\"uuid\":\"a1b2c3d4-0000-4000-8000-00000000000f\"}\n");
+	            "\"quern_ms\":0,\"session_id\":\"" SESSION "\",\"uuid\":\"a1b2c3d4-0000-4000-8000-00000000000f\"}\n");
 	message_unref(m);
 }
 
@@ -1055,6 +1095,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 		T(init_line),
+		T(lines_tell_the_time),
 		T(assistant_lines),
 		T(user_lines),
 		T(a_message_is_shown_again),
