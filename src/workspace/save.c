@@ -1,0 +1,175 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/libarchive_api.h"
+#include "workspace/private.h"
+
+#define PIECE        65536
+#define DELETED_NAME ".quern-deleted"
+#define DELETED_MAX  ((size_t)1 << 30)
+
+struct saving {
+	struct libarchive_api la;
+	struct archive *a;
+	struct archive_entry *entry;
+	struct beneath at;
+};
+
+static int failed(struct saving *s, struct error *e)
+{
+	const char *why = s->la.error_string(s->a);
+
+	return error_set(e, ERR_SYS, "cannot write the archive: %s", why ? why : "no reason is known");
+}
+
+static void start_entry(struct saving *s, const char *name, mode_t type, const struct stat *st)
+{
+	s->la.entry_clear(s->entry);
+	s->la.entry_set_pathname(s->entry, name);
+	s->la.entry_set_filetype(s->entry, type);
+	s->la.entry_set_perm(s->entry, st->st_mode & 07777);
+	s->la.entry_set_mtime(s->entry, st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
+	s->la.entry_set_size(s->entry, type == S_IFREG ? st->st_size : 0);
+}
+
+static int write_header(struct saving *s, struct error *e)
+{
+	return s->la.write_header(s->a, s->entry) < LIBARCHIVE_WARN ? failed(s, e) : 0;
+}
+
+static int write_data(struct saving *s, const char *p, size_t n, struct error *e)
+{
+	while (n) {
+		ssize_t put = s->la.write_data(s->a, p, n);
+		if (put <= 0)
+			return failed(s, e);
+		p += put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
+
+/* As many bytes as the header said: what a file lost meanwhile is zeros, what it gained is left out. */
+static int save_content(struct saving *s, int fd, off_t left, struct error *e)
+{
+	static const char zeros[PIECE];
+	char piece[PIECE];
+	bool ended = false;
+
+	while (left > 0) {
+		size_t want = left < PIECE ? (size_t)left : PIECE;
+		ssize_t got = ended ? 0 : read(fd, piece, want);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return error_sys(e, "cannot read a file that is to be saved");
+		ended = got == 0;
+		if (write_data(s, ended ? zeros : piece, ended ? want : (size_t)got, e))
+			return -1;
+		left -= ended ? (off_t)want : (off_t)got;
+	}
+	return 0;
+}
+
+static int save_one(struct saving *s, const struct scan_entry *f, struct error *e)
+{
+	char target[LINK_LONGEST], shown[SHOWN_NAME];
+	const char *base;
+	struct stat st;
+	size_t n;
+	int dir = beneath_parent(&s->at, f->name, &base), fd = -1, rc = -1;
+
+	if (dir < 0 || fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW))
+		return error_sys(e, "'%s'", walk_show(f->name, shown));
+	if (f->kind == FILE_LINK && walk_read_link(dir, base, target, &n))
+		return error_sys(e, "'%s'", walk_show(f->name, shown));
+	if (f->kind == FILE_REGULAR && ((fd = walk_open_file(dir, base)) < 0 || fstat(fd, &st))) {
+		error_sys(e, "'%s'", walk_show(f->name, shown));
+	} else {
+		static const mode_t types[] = {
+			[FILE_REGULAR] = S_IFREG, [FILE_LINK] = S_IFLNK, [FILE_DIRECTORY] = S_IFDIR
+		};
+		start_entry(s, f->name, types[f->kind], &st);
+		if (f->kind == FILE_LINK)
+			s->la.entry_set_symlink(s->entry, target);
+		rc = write_header(s, e);
+		if (!rc && fd >= 0)
+			rc = save_content(s, fd, st.st_size, e);
+	}
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* What must go before the rest can be put in place. */
+static bool goes(const struct change *c)
+{
+	return c->before && (!c->after || c->after->kind != c->before->kind);
+}
+
+static int save_deleted(struct saving *s, const struct changes *c, struct error *e)
+{
+	struct buf names = BUF_INIT(DELETED_MAX);
+	struct stat st = { .st_mode = 0644 };
+	int rc = 0;
+
+	for (size_t i = c->n; i-- > 0;) /* what is in a directory comes before it */
+		if (goes(&c->v[i]))
+			buf_add(&names, c->v[i].before->name, strlen(c->v[i].before->name) + 1);
+	if (names.len) {
+		st.st_size = (off_t)names.len;
+		start_entry(s, DELETED_NAME, S_IFREG, &st);
+		rc = names.failed ? buf_check(&names, "the list of what is gone", e) : write_header(s, e);
+		if (!rc)
+			rc = write_data(s, buf_str(&names), names.len, e);
+	}
+	buf_release(&names);
+	return rc;
+}
+
+static int open_archive(struct saving *s, int out_fd, struct error *e)
+{
+	s->a = s->la.write_new();
+	s->entry = s->la.entry_new();
+	if (!s->a || !s->entry)
+		return error_nomem(e);
+	if (s->la.write_set_format_pax_restricted(s->a) < LIBARCHIVE_WARN ||
+	    s->la.write_set_options(s->a, "hdrcharset=BINARY") < LIBARCHIVE_WARN ||
+	    s->la.write_add_filter_zstd(s->a) < LIBARCHIVE_WARN ||
+	    s->la.write_set_bytes_in_last_block(s->a, 1) < LIBARCHIVE_WARN ||
+	    s->la.write_open_fd(s->a, out_fd) < LIBARCHIVE_WARN)
+		return failed(s, e);
+	return 0;
+}
+
+static int save_all(struct saving *s, const struct changes *c, struct error *e)
+{
+	if (save_deleted(s, c, e))
+		return -1;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i].after && strcmp(c->v[i].after->name, DELETED_NAME) != 0 && save_one(s, c->v[i].after, e))
+			return -1;
+	return s->la.write_close(s->a) < LIBARCHIVE_WARN ? failed(s, e) : 0;
+}
+
+int workspace_save(int dir_fd, const struct scan *before, const struct scan *after, int out_fd, struct error *e)
+{
+	struct saving s = { 0 };
+	struct changes c;
+
+	if (libarchive_api_load(&s.la, e) || scan_compare(before, after, &c, e))
+		return -1;
+	beneath_init(&s.at, dir_fd);
+	int rc = open_archive(&s, out_fd, e);
+	if (!rc)
+		rc = save_all(&s, &c, e);
+	if (s.entry)
+		s.la.entry_free(s.entry);
+	if (s.a)
+		s.la.write_free(s.a);
+	beneath_release(&s.at);
+	changes_release(&c);
+	return rc;
+}

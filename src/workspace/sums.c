@@ -1,0 +1,173 @@
+/* A scan as text, and back. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "workspace/private.h"
+
+static const char letters[] = { [FILE_REGULAR] = 'f', [FILE_LINK] = 'l', [FILE_DIRECTORY] = 'd' };
+
+/* As sha256sum does it: what would break the line is escaped, and a backslash in front says so. */
+static void add_name(struct buf *out, const char *name)
+{
+	for (; *name; name++)
+		if (*name == '\n' || *name == '\r' || *name == '\\')
+			buf_addf(out, "\\%c", *name == '\n' ? 'n' : *name == '\r' ? 'r' : '\\');
+		else
+			buf_addc(out, *name);
+	buf_addc(out, '\n');
+}
+
+static void add_sha(struct buf *out, const unsigned char sha[DIGEST_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+	char hex[DIGEST_HEX];
+
+	for (size_t i = 0; i < DIGEST_BYTES; i++) {
+		hex[2 * i] = digits[sha[i] >> 4];
+		hex[2 * i + 1] = digits[sha[i] & 15];
+	}
+	buf_add(out, hex, sizeof hex);
+}
+
+void scan_print_sums(const struct scan *s, struct buf *out)
+{
+	buf_addf(out, "#quern-sums 1 %lld %zu\n", (long long)s->taken_ns, s->skipped);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct scan_entry *f = &s->v[i];
+		buf_addf(out, "#%c %o %lld %lld %lld %llu", letters[f->kind], f->mode, (long long)f->size,
+		         (long long)f->mtime_ns, (long long)f->ctime_ns, (unsigned long long)f->inode);
+		if (f->kind == FILE_REGULAR)
+			buf_adds(out, strpbrk(f->name, "\n\r\\") ? "\n\\" : "\n");
+		else
+			buf_addc(out, ' ');
+		if (f->kind != FILE_DIRECTORY) {
+			add_sha(out, f->sha);
+			buf_adds(out, "  ");
+		}
+		add_name(out, f->name);
+	}
+}
+
+/* ---- and back ---- */
+
+struct reader {
+	const char *p, *end; /* a NUL stands at end */
+	bool bad;
+};
+
+static long long number(struct reader *r, int base)
+{
+	char *end;
+
+	errno = 0;
+	long long v = strtoll(r->p, &end, base);
+	if (errno || end == r->p || v < 0 || (*end != ' ' && *end != '\n')) {
+		r->bad = true;
+		return 0;
+	}
+	r->p = end + 1;
+	return v;
+}
+
+static void take(struct reader *r, const char *what)
+{
+	size_t n = strlen(what);
+
+	if (r->bad || strncmp(r->p, what, n) != 0)
+		r->bad = true;
+	else
+		r->p += n;
+}
+
+static int digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static void sha(struct reader *r, unsigned char out[DIGEST_BYTES])
+{
+	for (size_t i = 0; i < DIGEST_BYTES && !r->bad; i++) {
+		int high = digit(r->p[0]), low = high < 0 ? -1 : digit(r->p[1]);
+		r->bad = low < 0;
+		if (r->bad)
+			return;
+		out[i] = (unsigned char)(high << 4 | low);
+		r->p += 2;
+	}
+	take(r, "  ");
+}
+
+/* A name to the end of its line. */
+static void name(struct reader *r, struct buf *out)
+{
+	buf_clear(out);
+	for (; !r->bad && r->p < r->end && *r->p != '\n'; r->p++) {
+		char c = *r->p;
+		if (c == '\\') {
+			c = *++r->p;
+			r->bad = c != 'n' && c != 'r' && c != '\\';
+			c = c == 'n' ? '\n' : c == 'r' ? '\r' : '\\';
+		}
+		buf_addc(out, c);
+	}
+	r->bad = r->bad || r->p >= r->end || out->failed || !out->len;
+	if (!r->bad)
+		r->p++;
+}
+
+static void entry(struct reader *r, struct scan_entry *f, struct buf *text)
+{
+	const char *letter = r->p < r->end ? memchr(letters, *r->p, sizeof letters) : NULL;
+
+	if (!letter || r->p[1] != ' ') {
+		r->bad = true;
+		return;
+	}
+	r->p += 2;
+	f->kind = (enum file_kind)(letter - letters);
+	f->mode = (unsigned)number(r, 8) & 07777;
+	f->size = number(r, 10);
+	f->mtime_ns = number(r, 10);
+	f->ctime_ns = number(r, 10);
+	f->inode = (uint64_t)number(r, 10);
+	if (f->kind == FILE_REGULAR && !r->bad && *r->p == '\\')
+		r->p++;
+	if (f->kind != FILE_DIRECTORY && !r->bad)
+		sha(r, f->sha);
+	name(r, text);
+}
+
+int scan_parse(const char *text, size_t n, struct scan *out, struct error *e)
+{
+	struct reader r = { text, text + n, false };
+	struct buf line = BUF_INIT(NAME_LONGEST);
+	bool nomem = false;
+
+	*out = (struct scan)SCAN_INIT;
+	take(&r, "#quern-sums 1 ");
+	if (!r.bad) {
+		out->taken_ns = number(&r, 10);
+		out->skipped = (size_t)number(&r, 10);
+	}
+	while (!r.bad && !nomem && r.p < r.end) {
+		struct scan_entry f = { 0 };
+		take(&r, "#");
+		if (!r.bad)
+			entry(&r, &f, &line);
+		if (r.bad)
+			break;
+		struct scan_entry *added = scan_add(out, buf_str(&line), line.len);
+		nomem = !added;
+		if (!added)
+			break;
+		f.name = added->name;
+		*added = f;
+		r.bad = out->n > 1 && strcmp(out->v[out->n - 2].name, f.name) >= 0;
+	}
+	buf_release(&line);
+	if (!r.bad && !nomem)
+		return 0;
+	scan_release(out);
+	return nomem ? error_nomem(e) : error_set(e, ERR_INPUT, "no list of files with their sums");
+}
