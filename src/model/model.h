@@ -115,18 +115,21 @@ struct model_event {
 
 typedef void (*model_sink)(void *ctx, const struct model_event *ev);
 
+struct model_tap;
+
 /* What every wire needs to know. It and its strings are borrowed for the life of the model, but for the key: that is
  * copied by open. */
 struct model_config {
 	const char *base_url;
-	const char *api_key;        /* NULL = send no auth header */
-	bool bearer;                /* Authorization: Bearer instead of x-api-key */
-	const char *const *headers; /* "Name: value", NULL terminated, or NULL */
-	const char *betas;          /* comma separated, or NULL */
-	bool partial;               /* deliver MODEL_EV_RAW */
-	int64_t connect_timeout_ms; /* 0 = off; the other watchdogs are the caller's */
-	const char *tape;           /* replay: path of the tape */
-	const char *user_agent;     /* "quern/VERSION" */
+	const char *api_key;         /* NULL = send no auth header */
+	bool bearer;                 /* Authorization: Bearer instead of x-api-key */
+	const char *const *headers;  /* "Name: value", NULL terminated, or NULL */
+	const char *betas;           /* comma separated, or NULL */
+	bool partial;                /* deliver MODEL_EV_RAW */
+	int64_t connect_timeout_ms;  /* 0 = off; the other watchdogs are the caller's */
+	const char *tape;            /* replay: path of the tape */
+	const char *user_agent;      /* "quern/VERSION" */
+	const struct model_tap *tap; /* what goes over the wire is told to it (model/tap.h); NULL = to nobody */
 };
 
 struct model;

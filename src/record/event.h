@@ -286,6 +286,9 @@ struct recorder_config {
 	void (*new_uuid)(void *ctx, char out[UUID_LEN + 1]); /* NULL = random ones */
 	int64_t (*now)(void *ctx);                           /* monotonic ms, NULL = the real clock */
 	int64_t started; /* of that clock: lines tell the time since then; 0 = recorder_open */
+	/* Who else keeps the lines, each as it stands on stdout, with its end. -1 with *e. NULL = nobody. */
+	int (*tap)(void *ctx, const char *line, size_t n, struct error *e);
+	void (*named)(void *ctx, const char *path); /* a line to come names that file of the run directory; or NULL */
 	void *ctx;
 	struct reactor *reactor; /* for a stdout that is a pipe or socket */
 	int fd;                  /* 1 */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "record/line.h"
 #include "record/out.h"
@@ -23,8 +24,12 @@ struct recorder {
 	char session_id[UUID_LEN + 1];
 	size_t max_line; /* with the line feed */
 	struct out *out;
-	struct out *events; /* or NULL */
-	bool events_told;   /* its failure was returned once */
+	struct out *events;   /* or NULL */
+	bool events_told;     /* its failure was returned once */
+	bool tap_failed;      /* likewise of the tap, which gets no more */
+	struct digest digest; /* of all lines so far */
+	int64_t bytes;        /* in them */
+	char hex[DIGEST_HEX + 1];
 	struct buf line;
 	void *reserve;
 	bool named_file;
@@ -89,6 +94,7 @@ struct recorder *recorder_open(const struct recorder_config *cfg, struct error *
 	if (!r->cfg.started)
 		r->cfg.started = clock_now(r);
 	buf_init(&r->line, BUF_HUGE);
+	digest_init(&r->digest);
 	if (open_outputs(r, e)) {
 		recorder_free(r);
 		return NULL;
@@ -115,6 +121,13 @@ static void make_line(struct recorder *r, const struct event *ev, bool bare)
 		r->cfg.mask(r->cfg.ctx, &r->line);
 }
 
+static void name_file(struct recorder *r, const char *path)
+{
+	r->named_file = true;
+	if (r->cfg.named)
+		r->cfg.named(r->cfg.ctx, path);
+}
+
 /* The path under which the bytes are whole in the run directory, or NULL: then it says why on stderr. */
 static const char *store(struct recorder *r, const char *name, const char *p, size_t n)
 {
@@ -122,7 +135,7 @@ static const char *store(struct recorder *r, const char *name, const char *p, si
 	const char *path = r->cfg.run_dir ? run_dir_store(r->cfg.run_dir, name, p, n, &e) : NULL;
 
 	if (path)
-		r->named_file = true;
+		name_file(r, path);
 	else
 		log_warn("a %zu byte event was cut to fit a line and is not kept whole: %s", n,
 		         e.code ? e.msg : "there is no run directory");
@@ -214,20 +227,9 @@ static int write_answer(struct recorder *r, const struct event_result *v, struct
 	return rc;
 }
 
-static int write_line(struct recorder *r, struct out *o, struct error *e)
-{
-	buf_addc(&r->line, '\n');
-	int rc = buf_check(&r->line, "an event", e);
-	if (rc == 0) {
-		rc = out_write(o, r->line.data, r->line.len, e);
-		buf_cut(&r->line, r->line.len - 1);
-	}
-	return rc;
-}
-
 static int write_events_file(struct recorder *r, struct error *e)
 {
-	if (write_line(r, r->events, e) == 0)
+	if (out_write(r->events, r->line.data, r->line.len, e) == 0)
 		return 0;
 	if (r->events_told)
 		return 0;
@@ -235,35 +237,87 @@ static int write_events_file(struct recorder *r, struct error *e)
 	return -1;
 }
 
+static int write_tap(struct recorder *r, struct error *e)
+{
+	if (r->tap_failed || r->cfg.tap(r->cfg.ctx, r->line.data, r->line.len, e) == 0)
+		return 0;
+	r->tap_failed = true;
+	return -1;
+}
+
+/* Of everything that keeps lines. One that is gone does not keep the line from the others. */
+static int write_line(struct recorder *r, struct error *e)
+{
+	struct error later = ERROR_INIT;
+	int rc = 0;
+
+	digest_add(&r->digest, r->line.data, r->line.len);
+	r->bytes += (int64_t)r->line.len;
+	if (r->cfg.format == OUTPUT_STREAM_JSON)
+		rc = out_write(r->out, r->line.data, r->line.len, e);
+	if (r->events && write_events_file(r, rc ? &later : e))
+		rc = -1;
+	if (r->cfg.tap && write_tap(r, rc ? &later : e))
+		rc = -1;
+	return rc;
+}
+
+static int end_line(struct recorder *r, struct error *e)
+{
+	buf_addc(&r->line, '\n');
+	return buf_check(&r->line, "an event", e);
+}
+
 /* json and text: of all events the result alone, whole. */
 static int write_result_alone(struct recorder *r, const struct event *ev, struct error *e)
 {
 	if (ev->kind != EVENT_RESULT)
 		return 0;
-	return r->cfg.format == OUTPUT_TEXT ? write_answer(r, &ev->u.result, e) : write_line(r, r->out, e);
+	if (r->cfg.format == OUTPUT_TEXT)
+		return write_answer(r, &ev->u.result, e);
+	int rc = end_line(r, e);
+	if (rc == 0) {
+		rc = out_write(r->out, r->line.data, r->line.len, e);
+		buf_cut(&r->line, r->line.len - 1);
+	}
+	return rc;
+}
+
+/* Are there lines, beside a result that stands alone? */
+static bool keeps_lines(const struct recorder *r)
+{
+	return r->cfg.format == OUTPUT_STREAM_JSON || r->events || r->cfg.tap;
 }
 
 static int emit(struct recorder *r, const struct event *ev, struct error *e)
 {
-	bool stream = r->cfg.format == OUTPUT_STREAM_JSON;
 	struct error later = ERROR_INIT;
 
 	make_line(r, ev, false);
 	if (buf_check(&r->line, "an event", e))
 		return -1;
-	int rc = stream ? 0 : write_result_alone(r, ev, e);
-	if (!stream && !r->events)
+	int rc = r->cfg.format == OUTPUT_STREAM_JSON ? 0 : write_result_alone(r, ev, e);
+	if (!keeps_lines(r))
 		return rc;
 	if (fit_line(r, ev))
 		return error_nomem(e);
-	if ((ev->kind == EVENT_USER && ev->u.user.file) || (ev->kind == EVENT_HOOK_RESPONSE && ev->u.hook.file))
-		r->named_file = true;
-	/* One output that is gone does not keep the line from the other. */
-	if (stream)
-		rc = write_line(r, r->out, e);
-	if (r->events && write_events_file(r, rc ? &later : e))
+	if (ev->kind == EVENT_USER && ev->u.user.file)
+		name_file(r, ev->u.user.file);
+	if (ev->kind == EVENT_HOOK_RESPONSE && ev->u.hook.file)
+		name_file(r, ev->u.hook.file);
+	if (end_line(r, rc ? &later : e) || write_line(r, rc ? &later : e))
 		rc = -1;
 	return rc;
+}
+
+/* Of the lines in front of the result's. */
+static void tell_digest(struct recorder *r, struct event_result *v)
+{
+	if (!r->bytes)
+		return;
+	digest_hex(&r->digest, r->hex);
+	v->events_sha256 = r->hex;
+	v->events_bytes = r->bytes;
 }
 
 int recorder_emit(struct recorder *r, struct event *ev, struct error *e)
@@ -277,9 +331,10 @@ int recorder_emit(struct recorder *r, struct event *ev, struct error *e)
 	ev->ms = clock_now(r) - r->cfg.started;
 	if (ev->ms < 0)
 		ev->ms = 0;
-	if (r->cfg.format != OUTPUT_STREAM_JSON && !r->events && ev->kind != EVENT_RESULT)
+	if (!keeps_lines(r) && ev->kind != EVENT_RESULT)
 		return 0;
 	if (ev->kind == EVENT_RESULT) {
+		tell_digest(r, &ev->u.result);
 		free(r->reserve);
 		r->reserve = NULL;
 	}

@@ -181,5 +181,6 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.attached = world_told(w),
 		.sandbox = { sandbox_mode_name(sandbox_mode(w->sandbox)), w->job->sandbox_network, w->enforced,
 		             w->missing, sandbox_abi(w->sandbox), w->confined },
+		.audit = world_audit(w, c->system, c->tools_json),
 	};
 }

@@ -150,6 +150,7 @@ static void prepare_result(struct world *w, struct event *ev)
 		tell_background(w);
 		world_stop_keeper(w);
 	}
+	ev->u.result.audit = w->audit;
 	if (recorder_named_file(w->recorder))
 		ev->u.result.run_dir = run_dir_made(w->run_dir);
 }

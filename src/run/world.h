@@ -18,6 +18,7 @@
 #include "prompt/attach.h"
 #include "prompt/memory.h"
 #include "record/event.h"
+#include "record/resume.h"
 #include "record/run_dir.h"
 #include "supervisor/supervisor.h"
 #include "tool/tool.h"
@@ -75,9 +76,13 @@ struct world {
 	struct session *session; /* NULL: there is one task, and nothing is read while it is worked on */
 	bool result_is_last;     /* it is out: no event may stand behind it */
 
+	struct run_digests digests; /* of what the run was given */
+	struct event_audit audit;   /* that, as events tell it */
+
 	/* the queue */
 	struct queued *first, *last, *current;
-	unsigned long looks; /* how often the loop asked for what is there, and nothing was: see struct exchange_chunk */
+	/* how often the loop asked for what is there, and nothing was: see struct exchange_chunk */
+	unsigned long looks;
 	int signo;   /* the first signal that came */
 	int signals; /* how many came: the second skips the grace periods */
 	bool paused; /* transfers are held because stdout is full */
@@ -140,6 +145,11 @@ int world_marks(const struct world *w, const struct loop_model *model, struct co
 /* What a toolbox takes from the job and its workspace alone; the rest is zero. */
 void world_fill_toolbox(const struct world *w, struct toolbox_config *cfg);
 void world_fill_loop(struct world *w, struct loop_config *cfg);
+
+/* ---- audit.c ---- */
+/* The sums of the job, the system prompt and the tools, which stay in w->digests. A job for which there is no memory is
+ * not told. */
+struct event_audit world_audit(struct world *w, const char *system, const char *tools_json);
 
 /* ---- queue.c ---- */
 void world_on_model(void *ctx, const struct model_event *ev);
