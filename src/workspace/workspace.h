@@ -37,46 +37,74 @@ struct unpack_limits {
  * taken over. -1 with *e: what was unpacked before stays, for the caller to remove. */
 int workspace_unpack(int fd, int dir_fd, const struct unpack_limits *limits, struct error *e);
 
-/* ---- scan.c: what is there ---- */
+/* ---- scan.c, sums.c: what is there ---- */
 
 enum file_kind { FILE_REGULAR, FILE_LINK, FILE_DIRECTORY };
 struct scan_entry {
 	char *name;
 	enum file_kind kind;
-	bool executable;
-	int64_t size, mtime_ns;
+	unsigned mode; /* permission bits; 0777 of a link */
+	int64_t size, mtime_ns, ctime_ns;
 	uint64_t inode;
-	unsigned char sha[DIGEST_BYTES]; /* of the content, of a link's target */
+	unsigned char sha[DIGEST_BYTES]; /* of the content, of a link's target; of a directory zero */
 };
 struct scan { /* sorted by name, bytewise */
 	struct scan_entry *v;
 	size_t n, cap;
-	size_t skipped; /* others than files, directories and links */
+	size_t skipped;   /* others than files, directories and links, and what cannot be read or has too long a name */
+	int64_t taken_ns; /* when it began, wall clock */
 };
-/* `known`, NULL or an earlier scan: a file whose size, mtime and inode are as there is not read again (racily new ones
- * are). skip: names relative to the directory that are left out, NULL terminated. */
+#define SCAN_INIT                                                                                                      \
+	{                                                                                                              \
+		NULL, 0, 0, 0, 0                                                                                       \
+	}
+/* `known`, NULL or an earlier scan: a file whose size, times and inode are as there is not read again (those that were
+ * changed just before that scan are), and what could be read then and cannot now is an error. skip: names relative to
+ * the directory that are left out with what is in them, NULL terminated; NULL = none. */
 int workspace_scan(int dir_fd, const struct scan *known, const char *const *skip, struct scan *out, struct error *e);
 void scan_release(struct scan *s);
-/* As `sha256sum` writes it, and so that scan_parse reads it back whole. */
+const struct scan_entry *scan_find(const struct scan *s, const char *name);
+/* Lines that `sha256sum -c` takes, one a file, each behind a comment with all else that is known of it; links and
+ * directories are comments alone. scan_parse reads it back whole; -1: that is no such text. */
 void scan_print_sums(const struct scan *s, struct buf *out);
+int scan_parse(const char *text, size_t n, struct scan *out, struct error *e);
+
+/* What differs between two scans, sorted by name. Entries point into them. */
+struct change {
+	const struct scan_entry *before, *after; /* NULL: it was not there, it is gone */
+};
+struct changes {
+	struct change *v;
+	size_t n;
+	size_t added, changed, deleted; /* of files and links */
+};
+int scan_compare(const struct scan *before, const struct scan *after, struct changes *out, struct error *e);
+void changes_release(struct changes *c);
+bool scan_entry_same(const struct scan_entry *a, const struct scan_entry *b); /* kind, content and mode */
 
 /* ---- save.c, patch.c: what changed between two scans ---- */
 
-/* Changed and new files as they are now, in a tar compressed by zstd, with a list of what is gone in `.quern-deleted`
- * if anything is. */
+/* Changed and new files as they are now, in a tar compressed by zstd. In front of them, if anything is gone or became
+ * something else, a file `.quern-deleted` with the names of that, each with a NUL behind it, what is in a directory
+ * before that directory: remove these (`xargs -0 rm -df`), then unpack the rest. */
 int workspace_save(int dir_fd, const struct scan *before, const struct scan *after, int out_fd, struct error *e);
 /* A unified diff as git writes it (new, deleted, mode, binary as literal), which `git apply` takes in the directory as
- * it was. `before_fd` has the files as they were. */
+ * it was. before_fd has the files as they were. Left out: directories without files, what lies in a `.git`, and files
+ * of more than 256 MiB; the number of these files is added to *left_out. */
 int workspace_patch(int before_fd, int after_fd, const struct scan *before, const struct scan *after, int out_fd,
-                    struct error *e);
+                    size_t *left_out, struct error *e);
 
 /* ---- copy.c, commit.c: the transaction ---- */
 
-/* Copies the tree, by reflink where the file system can. Hard links become files of their own. */
+/* Copies the tree, by reflink where the file system can, into a directory that is empty. Hard links become files of
+ * their own, holes stay holes; owners are kept where we may, modes and times always; sockets, fifos and devices are
+ * left out. */
 int workspace_copy(int from_fd, int to_fd, struct error *e);
-/* Makes the original what the copy is, file by file, each by a rename beside it; first all that is new or changed, then
- * what is gone. Refused before anything is changed if the original is no longer what `before` says, in a file that the
- * copy changed: *e names it. */
+/* Makes the original what the copy is. Refused before anything is changed if the original is no longer what `before`
+ * says in a place that the copy changed, or if there is no room: all new content is written into a directory of its own
+ * in the original first. Then each file is put in place by a rename, and last of all what is gone is removed. If that
+ * breaks in the middle *e says how far it came. What the original is already is left alone, so that a commit that was
+ * cut short can be made again. */
 int workspace_commit(int original_fd, int copy_fd, const struct scan *before, const struct scan *after,
                      struct error *e);
 
