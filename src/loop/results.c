@@ -215,9 +215,12 @@ int64_t results_refit(struct loop *l, int64_t most)
 		per = l->estimate.bytes_per_token;
 	double share = weight ? (double)over * per / (double)weight : 1;
 	result_budget(v, m->n, SIZE_MAX, share < 1 ? (size_t)((double)text * (1 - share)) : 0);
+	size_t whole = h->weight;
 	cut_to(h, l, v);
 	free(v);
 	int64_t freed = before - loop_tokens(l);
+	if (h->weight < whole && freed < 1)
+		freed = 1; /* so much was said to be sent that less is as much as can be counted */
 	if (freed > 0)
 		tell_cut(l, "result_cut", before, freed);
 	return freed;

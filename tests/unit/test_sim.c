@@ -103,6 +103,7 @@ static void worlds_that_broke_once(void **state)
 		392008, /* words behind a task that nothing was answered to yet are to be replaced by a summary */
 		396289, /* what a turn that was paused too often counted is taken for known */
 		638481, /* a signal comes while hooks are told of an end that a stop hook brought */
+		725387, /* a prompt is said to be so long that what is cut from it does not show in the count */
 		891558, /* a hook ends the run by a call of an answer that is then declined */
 		955018, /* a hook ends the run by a call of the last attempt that breaks */
 	};
