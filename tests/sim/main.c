@@ -63,9 +63,10 @@ static int gather(struct board *b, const pid_t *pids, unsigned all)
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 			continue;
 		rc = 1;
+		if (WIFEXITED(status) && WEXITSTATUS(status) == 1)
+			continue;
 		b->broken = true;
-		if (!WIFEXITED(status) || WEXITSTATUS(status) != 1)
-			printf("seed %llu: the process died (status %d)\n", (unsigned long long)b->at[i], status);
+		printf("seed %llu: the process died (status %d)\n", (unsigned long long)b->at[i], status);
 	}
 	return rc;
 }
