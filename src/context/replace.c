@@ -1,14 +1,12 @@
 /* A block that the server does not take is replaced wherever it is remembered. */
 #include "context/private.h"
 
-static void replace_in(struct message *m, const struct block *was, struct block *now)
+static int replace_in(struct message **m, const struct block *was, struct block *now)
 {
-	for (size_t i = 0; m && i < m->n; i++) {
-		if (m->blocks[i] != was)
-			continue;
-		block_unref(m->blocks[i]);
-		m->blocks[i] = block_ref(now);
-	}
+	for (size_t i = 0; *m && i < (*m)->n; i++)
+		if ((*m)->blocks[i] == was && message_replace(m, i, now))
+			return -1;
+	return 0;
 }
 
 static bool thinks_behind(const struct history *h, size_t message)
@@ -25,10 +23,12 @@ int context_replace(struct context *c, struct history *h, size_t message, size_t
 	struct block *was = block_ref(h->v[message]->blocks[block]);
 	int rc = 0;
 
-	h->bytes += now->json_len - was->json_len;
-	h->weight += now->weight - was->weight;
-	replace_in(h->v[message], was, now);
-	replace_in(c->task, was, now);
+	if (replace_in(&c->task, was, now) || replace_in(&c->base, was, now) ||
+	    history_replace(h, message, block, block_ref(now))) {
+		block_unref(was);
+		block_unref(now);
+		return -1;
+	}
 	if (was->kind == BLOCK_TOOL_RESULT && !was->cleared) {
 		c->cfg.forget(c->cfg.ctx, was->id);
 		now->cleared = true;

@@ -19,6 +19,9 @@
 #include "model/watchdog.h"
 #include "record/event.h"
 
+struct session_totals; /* record/resume.h */
+struct talk;           /* record/talk.h */
+
 /* A model of the run: the first is asked until it is overloaded too often, then the next. */
 struct loop_model {
 	const char *name;
@@ -53,6 +56,14 @@ struct loop_config {
 	size_t told_first;    /* loop_run: that many blocks in front of the task are not the user's words */
 	bool denied_ends;     /* permissions.on_denied: fail */
 	bool calls_wait;      /* batch executor: no call starts before its answer is accepted */
+	bool journal;         /* the events are kept: they tell all that is needed to go on from them */
+	/* A session that goes on, as its record tells of it (record/resume.h); the history that loop_open gets is the
+	 * old conversation. All NULL: a new one. */
+	const char *resume_state;            /* the newest state, a JSON object */
+	const char *const *resume_summaries; /* lines about rounds: the name of one, its line, ...; NULL terminated */
+	struct talk *resume_talk;            /* what whoever reads these events knows already, because they go on behind
+	                                        those of the record; its content is taken over. NULL = nothing */
+	const struct session_totals *resume_paid; /* by earlier runs: budgets of tokens and cost count it */
 };
 
 struct loop_outcome {

@@ -173,17 +173,12 @@ static struct block *cut_block(struct loop *l, const struct block *b, size_t all
 
 static void cut_to(struct history *h, struct loop *l, const struct result_text *v)
 {
-	struct message *m = h->v[h->n - 1];
-
-	for (size_t i = 0; i < m->n; i++) {
-		struct block *was = m->blocks[i], *now;
+	for (size_t i = 0; i < h->v[h->n - 1]->n; i++) {
+		struct block *was = h->v[h->n - 1]->blocks[i], *now;
 		size_t allowed = v[i].allowed > LEAST_RESULT ? v[i].allowed : LEAST_RESULT;
 		if (allowed >= v[i].len || !(now = cut_block(l, was, allowed)))
 			continue;
-		h->bytes += now->json_len - was->json_len;
-		h->weight += now->weight - was->weight;
-		block_unref(was);
-		m->blocks[i] = now;
+		l->nomem |= history_replace(h, h->n - 1, i, now) != 0;
 	}
 }
 

@@ -124,8 +124,24 @@ void history_exchange(struct history *h, struct history *draft)
 
 	*h = *draft;
 	h->ids = was.ids;
+	h->edits = was.edits + 1;
 	*draft = was;
 	draft->ids = of_draft;
+}
+
+int history_replace(struct history *h, size_t i, size_t k, struct block *now)
+{
+	const struct block *was = h->v[i]->blocks[k];
+	size_t bytes = h->bytes - was->json_len + now->json_len, weight = h->weight - was->weight + now->weight;
+	int rc = message_replace(&h->v[i], k, now);
+
+	block_unref(now);
+	if (rc)
+		return -1;
+	h->bytes = bytes;
+	h->weight = weight;
+	h->edits++;
+	return 0;
 }
 
 void history_release(struct history *h)

@@ -47,6 +47,21 @@ struct message *message_copy(const struct message *m)
 	return copy;
 }
 
+int message_replace(struct message **m, size_t k, struct block *now)
+{
+	if ((*m)->refs > 1) {
+		struct message *copy = message_copy(*m);
+		if (!copy)
+			return -1;
+		message_unref(*m);
+		*m = copy;
+	}
+	block_ref(now);
+	block_unref((*m)->blocks[k]);
+	(*m)->blocks[k] = now;
+	return 0;
+}
+
 struct message *message_ref(struct message *m)
 {
 	if (m)
@@ -134,6 +149,7 @@ int history_drop_server_calls(struct history *h)
 		h->weight -= goes ? was->blocks[i]->weight : 0;
 	}
 	h->v[at] = m;
+	h->edits++;
 	message_unref(was);
 	if (m->n)
 		return 1;

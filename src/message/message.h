@@ -80,6 +80,9 @@ struct message *message_new(enum role role);
 int message_add(struct message *m, struct block *b);
 /* A message of its own with the same blocks; NULL when out of memory. */
 struct message *message_copy(const struct message *m);
+/* Puts `now` in the place of block k of *m, which becomes a copy first if others hold it too. Takes no reference. -1: no
+ * memory, all is as it was. */
+int message_replace(struct message **m, size_t k, struct block *now);
 struct message *message_ref(struct message *m);
 void message_unref(struct message *m);
 bool message_has_tool_use(const struct message *m);
@@ -95,11 +98,12 @@ struct history {
 	size_t bytes;       /* of all serialised blocks */
 	size_t weight;      /* of all blocks, for the token estimate */
 	struct id_set *ids; /* private: the ids of all calls that are or ever were in it */
+	size_t edits;       /* counts up with each change that is not something new at the end */
 };
 
 #define HISTORY_INIT                                                                                                   \
 	{                                                                                                              \
-		NULL, 0, 0, 0, 0, NULL                                                                                 \
+		NULL, 0, 0, 0, 0, NULL, 0                                                                              \
 	}
 
 /* Appends; takes the caller's reference to m (also on failure). A message behind one of the same role is
@@ -116,6 +120,8 @@ int history_copy(struct history *out, const struct history *h, size_t from, size
 /* The edit: *draft, which holds nothing but calls of h, becomes the conversation, and what h was is in *draft for the
  * caller to look at and release. h goes on to know the ids of all calls that it ever had. Cannot fail. */
 void history_exchange(struct history *h, struct history *draft);
+/* The small edit: puts `now`, whose reference is taken, in the place of block k of message i. -1: no memory. */
+int history_replace(struct history *h, size_t i, size_t k, struct block *now);
 /* True if a tool_use with that id is, or ever was, in the history. */
 bool history_has_tool_use(const struct history *h, const char *id);
 /* Checks the invariants above; -1 with *e naming the message and block. Ids of unanswered calls are an error

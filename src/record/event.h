@@ -114,6 +114,7 @@ struct event_user {
 	const char *structured;        /* tool_use_result, raw JSON object or NULL */
 	const char *state;             /* what the call changed in tool/'s memory, raw JSON object or NULL */
 	bool synthetic;                /* text of the program */
+	bool acted;                    /* the result of a call that may have had an effect */
 	bool replay;                   /* it came on stdin and is shown again */
 	const char *file; /* path in the run directory that the result names, or NULL: `quern_output_file` */
 };
@@ -302,6 +303,9 @@ int recorder_emit(struct recorder *r, struct event *ev, struct error *e);
 /* Bytes not yet taken by the reader; over RECORDER_HIGH_WATER the caller pauses transfers and starts no tool. */
 size_t recorder_backlog(const struct recorder *r);
 #define RECORDER_HIGH_WATER ((size_t)4 << 20)
+/* What was emitted is on the disk that holds the events file, if there is one. -1 with ERR_GONE: it could not be, and
+ * the file is gone. */
+int recorder_sync(struct recorder *r, struct error *e);
 /* Waits until everything is written, at most until the monotonic deadline, which a callback of the reactor may move.
  * -1: it was not, or stdout is gone. */
 int recorder_drain(struct recorder *r, const int64_t *deadline, struct error *e);

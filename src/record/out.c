@@ -362,6 +362,15 @@ int out_mend(struct out *o, struct error *e)
 	return c < 0 || c == '\n' ? 0 : out_write(o, "\n", 1, e);
 }
 
+int out_sync(struct out *o, struct error *e)
+{
+	if (!o->gone && o->regular && fsync(o->fd))
+		lose(o, errno);
+	if (o->gone && e)
+		*e = o->why;
+	return o->gone ? -1 : 0;
+}
+
 size_t out_backlog(const struct out *o)
 {
 	return o->queue.len - o->head;

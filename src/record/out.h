@@ -33,6 +33,8 @@ void out_free(struct out *o);
 int out_write(struct out *o, const void *p, size_t n, struct error *e);
 /* If the file is appended to and ends in the middle of a line (a run that was killed), ends that line. */
 int out_mend(struct out *o, struct error *e);
+/* What was written to a regular file is on its disk. -1 with ERR_GONE: it could not be, and the output is gone. */
+int out_sync(struct out *o, struct error *e);
 size_t out_backlog(const struct out *o);
 bool out_gone(const struct out *o);
 /* Waits until everything is written, at most until the monotonic deadline, which a callback of the reactor may move.

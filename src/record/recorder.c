@@ -352,6 +352,16 @@ size_t recorder_backlog(const struct recorder *r)
 	return out > events ? out : events;
 }
 
+int recorder_sync(struct recorder *r, struct error *e)
+{
+	struct error own = ERROR_INIT;
+
+	if (!r->events || r->events_told || out_sync(r->events, e ? e : &own) == 0)
+		return 0;
+	r->events_told = true;
+	return -1;
+}
+
 int recorder_drain(struct recorder *r, const int64_t *deadline, struct error *e)
 {
 	struct error own = ERROR_INIT;

@@ -600,8 +600,9 @@ static void define_all(struct json_out *o)
 	        "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"old\":" RANGE
 	        ",\"role\":{\"enum\":[\"user\",\"assistant\"]},\"content\":{\"type\":\"array\",\"items\":{\"anyOf\":["
 	        "{\"$ref\":\"#/$defs/"
-	        "block\"},{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"old\"],"
-	        "\"properties\":{\"old\":" RANGE "}}]}}},"
+	        "block\"},{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"cleared\"],"
+	        "\"properties\":{\"cleared\":{\"$ref\":\"#/$defs/block\"}}},{\"type\":\"object\","
+	        "\"additionalProperties\":false,\"required\":[\"old\"],\"properties\":{\"old\":" RANGE "}}]}}},"
 	        "\"oneOf\":[{\"required\":[\"old\"]},{\"required\":[\"role\",\"content\"]}]}";
 
 	jo_key(o, "$defs");

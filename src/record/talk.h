@@ -8,7 +8,8 @@
  * message. A tombstone takes back the blocks of the lines it names. A quern_history event says what the whole
  * conversation is now: a list of
  *     {"old": [FROM, TO]}                       messages of the conversation so far, [FROM, TO)
- *     {"role": R, "content": [ITEM, ...]}       ITEM: a block as in a request, or {"old": [MESSAGE, BLOCK]}
+ *     {"role": R, "content": [ITEM, ...]}       ITEM: a block as in a request, {"old": [MESSAGE, BLOCK]}, or
+ *                                               {"cleared": BLOCK}, a line of ours in the place of a result
  * in which neighbours of one role are one message (nothing is merged by the reader: each entry is a message).
  *
  * Life cycle: TALK_INIT -> talk_line, talk_withdraw, talk_set... -> talk_release. It shares blocks with the real one.
@@ -45,8 +46,8 @@ struct talk {
 		.history = HISTORY_INIT                                                                                \
 	}
 
-/* A line with that block. `ends`: it has the stop_reason of its answer. Takes no reference of the caller's. -1: no
- * memory. */
+/* A line with that block, or without any (NULL). `ends`: it has the stop_reason of its answer. Takes no reference of
+ * the caller's. -1: no memory. */
 int talk_line(struct talk *t, enum role role, const char *uuid, struct block *b, bool ends);
 /* A tombstone. */
 void talk_withdraw(struct talk *t, const char *uuid);

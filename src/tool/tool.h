@@ -49,7 +49,11 @@ struct toolbox_config {
 	void (*mask)(void *ctx, struct buf *text);
 	/* Something that hooks did to a call, for the user; NULL = it is not told. */
 	void (*notice)(void *ctx, const char *code, const char *text);
-	void *ctx; /* of both */
+	/* A call that may have an effect outside is about to start its child. -1: it is not started, and the run is
+	 * broken
+	 * (*e). NULL = nobody wants to know. */
+	int (*starts)(void *ctx, const char *tool_use_id, const char *name, struct error *e);
+	void *ctx; /* of all of them */
 };
 
 /* Rows that are registered with the supervisor before it is started. */
@@ -87,6 +91,7 @@ struct tool_result {
 	size_t text_len;
 	char *content_json; /* instead of text: "[...]" content blocks (an image), or NULL; owned */
 	char *structured;   /* tool_use_result of the event, a JSON object, or NULL; owned */
+	char *state;        /* what the call changed in our memory, a JSON object for toolbox_restore, or NULL; owned */
 	bool is_error;
 	bool ran;                  /* a child was started for it */
 	bool invalid;              /* unknown tool or unusable input: counts for malformed_tool_use_exhausted */

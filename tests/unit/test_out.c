@@ -467,6 +467,35 @@ static void one_output_gone_leaves_the_other(void **state)
 	unlink(path);
 }
 
+static void what_cannot_be_made_safe_is_gone(void **state)
+{
+	struct pipework *p = *state;
+	struct error e = ERROR_INIT;
+	FILE *f = tmpfile();
+
+	assert_non_null(f);
+	struct out *o = out_open(fileno(f), "the file", NULL, &e);
+	assert_int_equal(out_write(o, "x\n", 2, &e), 0);
+	assert_int_equal(out_sync(o, &e), 0);
+	int fd = dup(fileno(f)), number = fileno(f);
+	close(number); /* as a disk that fails: what was written is in doubt */
+	assert_int_equal(out_sync(o, &e), -1);
+	assert_int_equal(e.code, ERR_GONE);
+	assert_non_null(strstr(e.msg, "cannot write to the file"));
+	assert_true(out_gone(o));
+	assert_int_equal(out_sync(o, &e), -1);
+	assert_int_equal(out_write(o, "y\n", 2, &e), -1);
+	out_free(o);
+	assert_int_equal(dup2(fd, number), number);
+	close(fd);
+	fclose(f);
+	/* there is no disk behind a pipe */
+	use_pipe(p);
+	o = out_open(p->to, "pipe", p->reactor, &e);
+	assert_int_equal(out_sync(o, &e), 0);
+	out_free(o);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -485,6 +514,7 @@ int main(void)
 		T(a_long_queue_costs_in_proportion),
 		T(a_2mb_result_arrives_whole),
 		T(one_output_gone_leaves_the_other),
+		T(what_cannot_be_made_safe_is_gone),
 #undef T
 	};
 

@@ -1,0 +1,410 @@
+/* What a reader of the events knows of the conversation: fed with the lines, and asked what it does not know. */
+#include "record/talk.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_out.h"
+
+/* ---- lines ---- */
+
+/* An answer whose words have been replied to is not taken back any more. */
+static void settle(struct talk *t)
+{
+	t->nnamed = 0;
+	t->open = false;
+}
+
+static int remember(struct talk *t, const char *uuid, struct block *b)
+{
+	if (t->nnamed == t->named_cap) {
+		size_t cap = t->named_cap ? t->named_cap * 2 : 16;
+		struct talk_named *v = realloc(t->named, cap * sizeof *v);
+		if (!v)
+			return -1;
+		t->named = v;
+		t->named_cap = cap;
+	}
+	struct talk_named *named = &t->named[t->nnamed++];
+	memcpy(named->uuid, uuid, UUID_LEN);
+	named->uuid[UUID_LEN] = '\0';
+	named->block = b;
+	return 0;
+}
+
+static enum role last_role(const struct history *h)
+{
+	return h->n ? h->v[h->n - 1]->role : ROLE_ASSISTANT;
+}
+
+int talk_line(struct talk *t, enum role role, const char *uuid, struct block *b, bool ends)
+{
+	struct message *m;
+
+	if (role == ROLE_ASSISTANT && last_role(&t->history) == ROLE_USER)
+		settle(t);
+	t->open = role == ROLE_ASSISTANT && !ends;
+	if (!b)
+		return 0;
+	if (strlen(uuid) != UUID_LEN || remember(t, uuid, b) || !(m = message_new(role)))
+		return -1;
+	if (message_add(m, block_ref(b))) {
+		message_unref(m);
+		return -1;
+	}
+	return history_add(&t->history, m);
+}
+
+static void drop_message(struct history *h, size_t i)
+{
+	message_unref(h->v[i]);
+	memmove(h->v + i, h->v + i + 1, (h->n - i - 1) * sizeof *h->v);
+	h->n--;
+}
+
+/* Message i is empty: those around it are one then, if they are of one role. Their blocks stay where they are if there
+ * is no memory to say so: the two are seen to differ from the real conversation, and it is told. */
+static void drop_empty(struct history *h, size_t i)
+{
+	drop_message(h, i);
+	if (i == 0 || i >= h->n || h->v[i - 1]->role != h->v[i]->role)
+		return;
+	struct message *one = message_copy(h->v[i - 1]), *rest = h->v[i];
+	for (size_t k = 0; one && k < rest->n; k++) {
+		if (message_add(one, block_ref(rest->blocks[k]))) {
+			message_unref(one);
+			one = NULL;
+		}
+	}
+	if (!one)
+		return;
+	message_unref(h->v[i - 1]);
+	h->v[i - 1] = one;
+	drop_message(h, i);
+}
+
+/* Lines are taken back soon: what they brought is near the end. */
+static void drop_block(struct history *h, const struct block *b)
+{
+	for (size_t i = h->n; i-- > 0;) {
+		struct message *m = h->v[i];
+		size_t k = m->n;
+		while (k > 0 && m->blocks[k - 1] != b)
+			k--;
+		if (!k)
+			continue;
+		h->bytes -= b->json_len;
+		h->weight -= b->weight;
+		block_unref(m->blocks[k - 1]);
+		memmove(m->blocks + k - 1, m->blocks + k, (m->n - k) * sizeof *m->blocks);
+		if (!--m->n)
+			drop_empty(h, i);
+		return;
+	}
+}
+
+void talk_withdraw(struct talk *t, const char *uuid)
+{
+	for (size_t i = 0; i < t->nnamed; i++) {
+		if (strcmp(t->named[i].uuid, uuid) != 0)
+			continue;
+		drop_block(&t->history, t->named[i].block);
+		t->named[i] = t->named[--t->nnamed];
+		t->open = false;
+		return;
+	}
+}
+
+/* ---- the writer's question ---- */
+
+static bool same_block(const struct block *a, const struct block *b)
+{
+	return a == b ||
+	       (a->json_len == b->json_len && a->cleared == b->cleared && !memcmp(a->json, b->json, a->json_len));
+}
+
+static bool same_blocks(const struct message *a, const struct message *b, size_t from)
+{
+	if (a->role != b->role || a->n != b->n)
+		return false;
+	for (size_t i = from; i < a->n; i++)
+		if (!same_block(a->blocks[i], b->blocks[i]))
+			return false;
+	return true;
+}
+
+/* The first messages of both that need not be looked at: they were the same, and only the end has moved since. The last
+ * of them may have grown. */
+static size_t known(const struct talk *t, const struct history *real)
+{
+	size_t n = t->same_messages;
+
+	return real->edits == t->same_edits && n && n <= real->n && n <= t->history.n ? n - 1 : 0;
+}
+
+static bool is_told(const struct talk *t, const struct history *real)
+{
+	size_t first = known(t, real);
+
+	if (t->history.n != real->n)
+		return false;
+	for (size_t i = first; i < real->n; i++)
+		if (!same_blocks(t->history.v[i], real->v[i], i == first && first ? t->same_blocks : 0))
+			return false;
+	return true;
+}
+
+static void note_same(struct talk *t, const struct history *real)
+{
+	settle(t);
+	t->same_messages = real->n;
+	t->same_blocks = real->n ? real->v[real->n - 1]->n : 0;
+	t->same_edits = real->edits;
+}
+
+/* Where each block of the talk stands, from the message `first` on. */
+struct place {
+	const struct block *block;
+	size_t message, at;
+};
+struct places {
+	struct place *v;
+	size_t size; /* a power of two */
+};
+
+static struct place *slot(const struct places *p, const struct block *b)
+{
+	size_t i = (size_t)(((uintptr_t)b >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (p->size - 1);
+
+	while (p->v[i].block && p->v[i].block != b)
+		i = (i + 1) & (p->size - 1);
+	return &p->v[i];
+}
+
+static int places_make(struct places *p, const struct history *h, size_t first)
+{
+	size_t n = 0;
+
+	for (size_t i = first; i < h->n; i++)
+		n += h->v[i]->n;
+	for (p->size = 16; p->size < 2 * n; p->size *= 2)
+		;
+	p->v = calloc(p->size, sizeof *p->v);
+	if (!p->v)
+		return -1;
+	for (size_t i = first; i < h->n; i++)
+		for (size_t k = 0; k < h->v[i]->n; k++)
+			*slot(p, h->v[i]->blocks[k]) = (struct place){ h->v[i]->blocks[k], i, k };
+	return 0;
+}
+
+static void put_pair(struct json_out *o, size_t a, size_t b)
+{
+	jo_object(o);
+	jo_key(o, "old");
+	jo_array(o);
+	jo_int(o, (int64_t)a);
+	jo_int(o, (int64_t)b);
+	jo_end(o);
+	jo_end(o);
+}
+
+static void put_message(struct json_out *o, const struct places *p, const struct message *m)
+{
+	jo_object(o);
+	jo_kstr(o, "role", m->role == ROLE_USER ? "user" : "assistant");
+	jo_key(o, "content");
+	jo_array(o);
+	for (size_t i = 0; i < m->n; i++) {
+		const struct block *b = m->blocks[i];
+		const struct place *at = slot(p, b);
+		if (at->block) {
+			put_pair(o, at->message, at->at);
+			continue;
+		}
+		if (b->cleared) {
+			jo_object(o);
+			jo_key(o, "cleared");
+		}
+		jo_raw(o, b->json, b->json_len);
+		if (b->cleared)
+			jo_end(o);
+	}
+	jo_end(o);
+	jo_end(o);
+}
+
+/* The message of the talk that is m; talk->n = there is none. */
+static size_t find(const struct history *talk, const struct places *p, const struct message *m)
+{
+	const struct place *at = slot(p, m->blocks[0]);
+
+	return at->block && same_blocks(talk->v[at->message], m, 0) ? at->message : talk->n;
+}
+
+static void put_list(struct json_out *o, const struct history *talk, const struct history *real, size_t first,
+                     const struct places *p)
+{
+	size_t from = 0, to = first; /* messages of the talk that are next, and not written yet */
+
+	jo_array(o);
+	for (size_t i = first; i < real->n; i++) {
+		size_t at = find(talk, p, real->v[i]);
+		if (at == to && at < talk->n) {
+			to++;
+			continue;
+		}
+		if (from < to)
+			put_pair(o, from, to);
+		from = to = at;
+		if (at < talk->n)
+			to++;
+		else
+			put_message(o, p, real->v[i]);
+	}
+	if (from < to)
+		put_pair(o, from, to);
+	jo_end(o);
+}
+
+/* The first `keep` messages stay; behind them come those of `rest` from `from` on. */
+static int go_on_with(struct history *h, size_t keep, const struct history *rest, size_t from)
+{
+	while (h->n > keep) {
+		struct message *m = h->v[--h->n];
+		for (size_t i = 0; i < m->n; i++) {
+			h->bytes -= m->blocks[i]->json_len;
+			h->weight -= m->blocks[i]->weight;
+		}
+		message_unref(m);
+	}
+	return history_copy(h, rest, from, rest->n);
+}
+
+int talk_tell(struct talk *t, const struct history *real, struct buf *out)
+{
+	size_t first = known(t, real);
+	struct places p = { 0 };
+	struct json_out o;
+
+	if (is_told(t, real)) {
+		note_same(t, real);
+		return 0;
+	}
+	if (places_make(&p, &t->history, first))
+		return -1;
+	json_out_init(&o, out);
+	put_list(&o, &t->history, real, first, &p);
+	free(p.v);
+	t->same_messages = 0;
+	if (out->failed || go_on_with(&t->history, first, real, first))
+		return -1;
+	note_same(t, real);
+	return 1;
+}
+
+/* ---- the reader's part ---- */
+
+/* [A, B] of "old"; B at most `most`. */
+static bool read_pair(const struct json *doc, int tok, size_t *a, size_t *b)
+{
+	int first = json_first(doc, tok);
+	int64_t from = json_int_or(doc, first, -1);
+	int64_t to = first < 0 ? -1 : json_int_or(doc, json_next(doc, tok, first), -1);
+
+	*a = (size_t)from;
+	*b = (size_t)to;
+	return json_type(doc, tok) == JSON_ARRAY && json_size(doc, tok) == 2 && from >= 0 && to >= 0;
+}
+
+static struct block *read_block(const struct json *doc, int tok, struct error *e)
+{
+	int inner = json_get(doc, tok, "cleared");
+	bool cleared = inner >= 0 && json_get(doc, tok, "type") < 0;
+	size_t n = 0;
+	const char *raw = json_raw(doc, cleared ? inner : tok, &n);
+	struct block *b = block_from_json(raw, n, e);
+
+	if (b)
+		b->cleared = cleared;
+	return b;
+}
+
+static int read_item(const struct talk *t, const struct json *doc, int tok, struct message *m, struct error *e)
+{
+	int old = json_get(doc, tok, "old");
+	size_t i, k;
+
+	if (old < 0 || json_get(doc, tok, "type") >= 0) {
+		struct block *b = read_block(doc, tok, e);
+		return !b ? -1 : message_add(m, b) ? error_nomem(e) : 0;
+	}
+	if (!read_pair(doc, old, &i, &k) || i >= t->history.n || k >= t->history.v[i]->n)
+		return error_set(e, ERR_INPUT, "names a block that is not there");
+	return message_add(m, block_ref(t->history.v[i]->blocks[k])) ? error_nomem(e) : 0;
+}
+
+static int read_message(const struct talk *t, const struct json *doc, int tok, struct history *out, struct error *e)
+{
+	int role = json_get(doc, tok, "role"), content = json_get(doc, tok, "content");
+	bool user = json_eq(doc, role, "user");
+	struct message *m;
+	int rc = 0;
+
+	if ((!user && !json_eq(doc, role, "assistant")) || json_type(doc, content) != JSON_ARRAY ||
+	    !json_size(doc, content))
+		return error_set(e, ERR_INPUT, "is no message");
+	if (!(m = message_new(user ? ROLE_USER : ROLE_ASSISTANT)))
+		return error_nomem(e);
+	for (int item = json_first(doc, content); item >= 0 && !rc; item = json_next(doc, content, item))
+		rc = read_item(t, doc, item, m, e);
+	if (rc) {
+		message_unref(m);
+		return -1;
+	}
+	return history_add(out, m) ? error_nomem(e) : 0;
+}
+
+static int read_entry(const struct talk *t, const struct json *doc, int tok, struct history *out, struct error *e)
+{
+	int old = json_get(doc, tok, "old");
+	size_t from, to;
+
+	if (old < 0)
+		return read_message(t, doc, tok, out, e);
+	if (!read_pair(doc, old, &from, &to) || from > to || to > t->history.n)
+		return error_set(e, ERR_INPUT, "names messages that are not there");
+	return history_copy(out, &t->history, from, to) ? error_nomem(e) : 0;
+}
+
+int talk_set(struct talk *t, const struct json *doc, int list, struct error *e)
+{
+	struct history rest = HISTORY_INIT;
+	size_t from, keep = 0;
+	int rc = 0;
+
+	if (json_type(doc, list) != JSON_ARRAY)
+		return error_set(e, ERR_INPUT, "'messages' is no list");
+	int entry = json_first(doc, list);
+	/* What stays as it is, at the beginning, is not touched: a long record is read in linear time. */
+	if (read_pair(doc, json_get(doc, entry, "old"), &from, &keep) && from == 0 && keep <= t->history.n)
+		entry = json_next(doc, list, entry);
+	else
+		keep = 0;
+	for (; entry >= 0 && !rc; entry = json_next(doc, list, entry))
+		rc = read_entry(t, doc, entry, &rest, e);
+	if (!rc && go_on_with(&t->history, keep, &rest, 0))
+		rc = error_nomem(e);
+	if (!rc)
+		settle(t);
+	history_release(&rest);
+	return rc;
+}
+
+void talk_release(struct talk *t)
+{
+	history_release(&t->history);
+	free(t->named);
+	*t = (struct talk)TALK_INIT;
+}
