@@ -33,6 +33,7 @@ complete -c quern -l include-partial-messages -d 'pieces of answers as they arri
 complete -c quern -l include-hook-events -d 'an event for each start and each end of a hook'
 complete -c quern -l replay-user-messages -d 'show each message that stdin brought when it is taken'
 complete -c quern -l events -r -F -d 'file that the events are appended to'
+complete -c quern -l record -r -F -d 'file that the whole run goes into, a tar compressed by zstd'
 complete -c quern -l replay -r -F -d 'answers come from this tape, not from a model'
 complete -c quern -l run-dir -x -a '(__fish_complete_directories)' -d 'directory for outputs that are too large for an event'
 complete -c quern -s q -l quiet -d 'errors alone on stderr'

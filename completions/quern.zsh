@@ -44,6 +44,7 @@ _arguments \
 	'--include-hook-events[an event for each start and each end of a hook]' \
 	'--replay-user-messages[show each message that stdin brought when it is taken]' \
 	'--events=[file that the events are appended to]:FILE:_files' \
+	'--record=[file that the whole run goes into, a tar compressed by zstd]:FILE:_files' \
 	'--replay=[answers come from this tape, not from a model]:FILE:_files' \
 	'--run-dir=[directory for outputs that are too large for an event]:DIR:_files -/' \
 	'-q[errors alone on stderr]' \

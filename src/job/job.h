@@ -140,6 +140,7 @@ struct job {
 	bool stream_input;    /* --input-format stream-json: user messages come on stdin, one a line */
 	bool replay_messages; /* each of them that is taken is shown again */
 	const char *events_path, *replay_path, *run_dir; /* resolved from the start directory; NULL = none */
+	const char *record_path;                         /* likewise */
 	bool quiet, verbose;
 
 	const char *const *warnings; /* what a run should say before it starts, NULL terminated, never NULL */

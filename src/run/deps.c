@@ -215,6 +215,8 @@ int world_emit(void *ctx, struct event *ev, struct error *e)
 		return 0;
 	world_session_emits(w, ev);
 	int rc = recorder_emit(w->recorder, ev, e);
+	if (rc == 0)
+		rc = world_record_point(w, ev, e);
 	if (rc == 0 && ev->kind == EVENT_INIT)
 		rc = world_tell_notes(w, e);
 	world_session_emitted(w, ev);

@@ -25,15 +25,21 @@ static const char *const setup_names[] = {
 	[SETUP_OUTPUT] = "output_unavailable",
 };
 
-static void tear_down(struct world *w)
+/* -1: what was to be recorded is not all there. */
+static int tear_down(struct world *w)
 {
 	bool keep = w->recorder && recorder_named_file(w->recorder);
+	struct error e = ERROR_INIT;
+	int rc;
 
 	log_set_mask(NULL, NULL);
 	if (w->background)
 		w->background->ops->free(w->background);
 	if (w->model)
 		w->model->ops->free(w->model);
+	rc = world_record_end(w, &e);
+	if (rc)
+		log_error("%s", e.msg);
 	toolbox_free(w->toolbox);
 	if (w->supervisor)
 		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
@@ -53,6 +59,7 @@ static void tear_down(struct world *w)
 	secrets_free(w->secrets);
 	reactor_free(w->reactor);
 	arena_release(&w->arena);
+	return rc;
 }
 
 /* Nothing was sent. What stopped us was either the user (a signal, the wall time) or something that is missing. */
@@ -123,7 +130,8 @@ int run_agent(struct job *job, char **envp)
 		code = setup_failed(&w, SETUP_TASK, &e);
 		died_by = w.signo;
 	}
-	tear_down(&w);
+	if (tear_down(&w) && code == 0)
+		code = terminal_exit_code(TERM_INTERNAL_ERROR, false);
 	if (died_by)
 		world_die_by(died_by);
 	return code;

@@ -36,6 +36,8 @@ void world_fill_recorder(struct world *w, struct recorder_config *cfg)
 		.run_dir = w->run_dir,
 		.mask = w->secrets ? world_mask : NULL,
 		.new_uuid = world_new_id,
+		.tap = world_records(w) ? world_record_line : NULL,
+		.named = world_records(w) ? world_record_file : NULL,
 		.now = world_now,
 		.started = w->started,
 		.ctx = w,
@@ -309,6 +311,7 @@ static int make_model(struct world *w, struct error *e)
 		.connect_timeout_ms = job->connect_ms,
 		.tape = job->replay_path,
 		.user_agent = USER_AGENT,
+		.tap = world_record_tap(w),
 	};
 
 	if (!w->model_config.headers)
@@ -398,13 +401,16 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 	*step = SETUP_ATTACH;
 	if (make_history(w, e))
 		return -1;
+	*step = SETUP_OUTPUT;
+	if (world_record_open(w, e))
+		return -1;
 	*step = SETUP_MODEL;
 	if (make_model(w, e))
 		return -1;
 	*step = SETUP_OUTPUT;
 	world_fill_recorder(w, &rec);
 	w->recorder = recorder_open(&rec, e);
-	if (!w->recorder)
+	if (!w->recorder || world_record_begin(w, e))
 		return -1;
 	*step = SETUP_SANDBOX;
 	return world_confine(w, e);

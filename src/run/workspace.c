@@ -139,7 +139,7 @@ const char *world_absolute(struct world *w, const char *path)
 /* What stdout is redirected to, and our other output files: searches must not find the run in its own record. */
 const char *const *world_own_files(struct world *w)
 {
-	const char **v = arena_alloc(&w->arena, 4 * sizeof *v);
+	const char **v = arena_alloc(&w->arena, 5 * sizeof *v);
 	char path[4096];
 	size_t n = 0;
 
@@ -149,6 +149,8 @@ const char *const *world_own_files(struct world *w)
 	if (len > 0 && path[0] == '/' && (v[n] = arena_strndup(&w->arena, path, (size_t)len)))
 		n++;
 	if (w->job->events_path && (v[n] = world_absolute(w, w->job->events_path)))
+		n++;
+	if (w->job->record_path && (v[n] = world_absolute(w, w->job->record_path)))
 		n++;
 	return v;
 }

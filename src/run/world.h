@@ -24,6 +24,7 @@
 #include "tool/tool.h"
 
 struct queued;  /* one event that waits for next_event */
+struct record;  /* of --record */
 struct session; /* user messages on stdin, one after the other */
 
 struct world {
@@ -78,6 +79,7 @@ struct world {
 
 	struct run_digests digests; /* of what the run was given */
 	struct event_audit audit;   /* that, as events tell it */
+	struct record *recording;   /* the bundle of this run; NULL: none was asked for */
 
 	/* the queue */
 	struct queued *first, *last, *current;
@@ -150,6 +152,19 @@ void world_fill_loop(struct world *w, struct loop_config *cfg);
 /* The sums of the job, the system prompt and the tools, which stay in w->digests. A job for which there is no memory is
  * not told. */
 struct event_audit world_audit(struct world *w, const char *system, const char *tools_json);
+
+/* ---- record.c: --record ---- */
+int world_record_open(struct world *w, struct error *e); /* before the models, which it listens to */
+/* What the run is: the first entries, which give the file its name. */
+int world_record_begin(struct world *w, struct error *e);
+bool world_records(const struct world *w);
+const struct model_tap *world_record_tap(const struct world *w); /* NULL: nothing is recorded */
+/* Of the recorder's; ctx is the world. */
+int world_record_line(void *ctx, const char *line, size_t n, struct error *e);
+void world_record_file(void *ctx, const char *path);
+/* Behind an event: if it is one that must not be forgotten, all up to it is safe now. */
+int world_record_point(struct world *w, const struct event *ev, struct error *e);
+int world_record_end(struct world *w, struct error *e); /* when the models are gone */
 
 /* ---- queue.c ---- */
 void world_on_model(void *ctx, const struct model_event *ev);

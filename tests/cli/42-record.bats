@@ -1,0 +1,132 @@
+#!/usr/bin/env bats
+# --record: a run in one file.
+
+load ../lib/helpers
+
+bundle() { tar --zstd -tf "$T/run.tar.zst"; }
+entry() { tar --zstd -xOf "$T/run.tar.zst" "$1"; }
+entries() { bundle | grep -E "$1"; }
+# All events in it, in order.
+events() { entries '^events/' | while read -r name; do entry "$name"; done; }
+# The bodies of the requests of a kind, put together again, as body.N in $T
+bodies() {
+	local name n=0 json prefix
+	: >"$T/body.0"
+	for name in $(entries '^exchanges/.*json$'); do
+		json=$(entry "$name")
+		[ "$(jq -r .kind <<<"$json")" = "$1" ] || continue
+		n=$((n + 1))
+		prefix=$(jq -r .request.prefix <<<"$json")
+		head -c "$prefix" "$T/body.$((n - 1))" >"$T/body.$n"
+		[ "$prefix" = 0 ] || is "$(sha256sum <"$T/body.$n" | cut -d' ' -f1)" "$(jq -r .request.prefix_sha256 <<<"$json")"
+		entry "${name%json}request" >>"$T/body.$n"
+		is "$(stat -c %s "$T/body.$n")" "$(jq -r .request.bytes <<<"$json")"
+	done
+	echo "$n"
+}
+
+@test "events, job, requests and answers are in it, and it is the owner's alone" {
+	serve "$(script "$(bash_call 'echo little')" "$(bash_call 'echo more')" "$(say end)")"
+	umask 000
+	q -p go --allowedTools Bash --record "$T/run.tar.zst"
+	exits 0
+	is "$(stat -c %a "$T/run.tar.zst")" 600
+	events | cmp - "$T/out"
+	is "$(bundle | head -n 2 | tr '\n' ' ')" "quern.json job.yaml "
+	is "$(entry quern.json | jq -r '[.version, .session_id, .cwd] | join(" ")')" "1 $(result .session_id) $PWD"
+	has "$(entry quern.json | jq -r .environment)" "$PWD"
+	"$QUERN" --base-url "$BASE" -p go --allowedTools Bash --record "$T/run.tar.zst" --check | grep -v '^# ' >"$T/check"
+	entry job.yaml | grep -v '^# ' | diff - "$T/check"
+	is "$(bodies main)" 3
+	for n in 1 2 3; do cmp "$T/body.$n" "$(request $n)"; done
+	json=$(entry "$(entries '^exchanges/.*json$' | tail -n 1)")
+	is "$(jq -r '[.kind, .run, .ordinal, .attempt, .status, .end] | join(" ")' <<<"$json")" "main 1 3 1 200 done"
+	[ "$(jq -r .request.prefix <<<"$json")" -gt 1000 ]
+	is "$(jq -r .headers.\"content-type\" <<<"$json")" text/event-stream
+	answer=$(entry "$(entries '^exchanges/.*response$' | tail -n 1)")
+	has "$answer" message_start
+	has "$answer" message_stop
+	is "$(jq -r '[.bytes, ([.chunks[][1]] | add)] | join(" ")' <<<"$json")" "$(($(wc -c <<<"$answer") + 1)) $(($(wc -c <<<"$answer") + 1))"
+}
+
+@test "what a line names is in it" {
+	serve "$(script "$(bash_call 'seq 1 20000')" "$(say end)")"
+	q -p go --allowedTools Bash --record "$T/run.tar.zst"
+	exits 0
+	file=$(jq -r 'select(.quern_output_file) | .quern_output_file' "$T/out")
+	is "$(entries '^files/')" "files/${file##*/}"
+	entry "files/${file##*/}" | cmp - "$file"
+}
+
+@test "failed attempts are in it, too" {
+	serve "[{\"status\":529,\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"},\"headers\":{\"retry-after-ms\":\"10\"}},$(say end)]"
+	q -p go --record "$T/run.tar.zst"
+	exits 0
+	is "$(bodies main)" 2
+	cmp "$T/body.1" "$T/body.2"
+	first=$(entry "$(entries '^exchanges/.*json$' | head -n 1)")
+	is "$(jq -r '[.ordinal, .attempt, .status] | join(" ")' <<<"$first")" "1 1 529"
+	has "$(entry "$(entries '^exchanges/.*response$' | head -n 1)")" overloaded_error
+}
+
+@test "the key is nowhere in it" {
+	serve "$(script "$(bash_call 'cat key')" "$(say end)")"
+	printf '%s' sk-ant-very-secret-value-12345 >key
+	ANTHROPIC_API_KEY=sk-ant-very-secret-value-12345 q -p 'my key is sk-ant-very-secret-value-12345' \
+		--allowedTools Bash --record "$T/run.tar.zst"
+	exits 0
+	mkdir "$T/all"
+	tar --zstd -C "$T/all" -xf "$T/run.tar.zst"
+	run ! grep -r very-secret "$T/all"
+	grep -qr '\[secret\]' "$T/all"/exchanges/*.request
+	is "$(bodies main)" 2
+}
+
+@test "whatever ends the run, the bundle can be read up to there" {
+	serve "$(script "$(bash_call 'echo one')" "$(bash_call 'kill -9 $(ps -o ppid= $(ps -o ppid= $$)) 2>/dev/null; sleep 30')" "$(say end)")"
+	"$QUERN" --base-url "$BASE" -p go --allowedTools Bash --sandbox off --record "$T/run.tar.zst" </dev/null >"$T/out" 2>"$T/err" 3>&- &
+	pid=$!
+	wait_for got_requests 2
+	wait_for grep -q 'sleep 30' "$T/out"
+	kill -9 "$pid"
+	wait "$pid" || true
+	rm -r "$T"/tmp/quern-tmp-*
+	events >"$T/events"
+	[ "$(wc -l <"$T/events")" -ge 5 ]
+	head -c "$(stat -c %s "$T/events")" "$T/out" | cmp - "$T/events"
+}
+
+@test "a bundle that cannot be written ends the run" {
+	serve "$(script "$(bash_call 'echo one')" "$(say end)")"
+	q -p go --allowedTools Bash --record /dev/full
+	exits 2
+	err_has "No space left on device"
+	q -p go --allowedTools Bash --record /nonexistent/run.tar.zst
+	exits 2
+	err_has "cannot create the bundle '/nonexistent/run.tar.zst'"
+	is "$(requests)" 0
+}
+
+@test "a disk that is full behind the bundle ends the run" {
+	serve "$(script "$(bash_call 'head -c 20000 /dev/urandom | base64 -w 0')" "$(bash_call 'touch never')" "$(say end)")"
+	# shellcheck disable=SC2016 # the inner shell's
+	QUERN_REAL=$QUERN QUERN=$T/limited
+	printf '#!/bin/bash\n(ulimit -f 20; trap "" XFSZ; exec "%s" "$@") | cat\nexit "${PIPESTATUS[0]}"\n' "$QUERN_REAL" >"$QUERN"
+	chmod +x "$QUERN"
+	q -p go --allowedTools Bash --record "$T/run.tar.zst"
+	exits 1 internal_error
+	err_has "cannot write the bundle '$T/run.tar.zst': File too large"
+	[ ! -e never ]
+	is "$(events | jq -r .type | tail -n 1)" assistant
+}
+
+@test "without it no library for archives is loaded" {
+	serve "$(script "$(say one)" "$(say two)")"
+	LD_DEBUG=files LD_DEBUG_OUTPUT="$T/ld" q -p go
+	exits 0
+	run ! grep -l libarchive "$T"/ld.*
+	rm "$T"/ld.*
+	LD_DEBUG=files LD_DEBUG_OUTPUT="$T/ld" q -p go --record "$T/run.tar.zst"
+	exits 0
+	grep -q libarchive "$T"/ld.*
+}
