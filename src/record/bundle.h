@@ -41,7 +41,7 @@ size_t bundle_entries(const struct bundle *b);
 int bundle_add(struct bundle *b, const char *name, const void *p, size_t n, struct error *e);
 /* The same of a file, streamed. */
 int bundle_add_file(struct bundle *b, const char *name, int fd, struct error *e);
-int bundle_sync(struct bundle *b, struct error *e); /* fsync */
+int bundle_sync(struct bundle *b, struct error *e); /* to the disk */
 /* Ends the archive, closes and frees. NULL is fine. */
 int bundle_close(struct bundle *b, struct error *e);
 

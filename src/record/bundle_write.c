@@ -370,7 +370,7 @@ int bundle_add_file(struct bundle *b, const char *name, int fd, struct error *e)
 int bundle_sync(struct bundle *b, struct error *e)
 {
 	/* EINVAL: what cannot be synced is no file */
-	if (b->broken || fsync(b->fd) == 0 || errno == EINVAL || errno == EROFS)
+	if (b->broken || fdatasync(b->fd) == 0 || errno == EINVAL || errno == EROFS)
 		return 0;
 	b->broken = true;
 	return error_sys(e, "cannot write the bundle '%s'", b->path);

@@ -126,33 +126,39 @@ void world_record_file(void *ctx, const char *path)
 		close(fd);
 }
 
-/* Behind these, or with them, stands something that must not be forgotten. */
-static bool is_point(const struct event *ev)
+/* How safe all is to be that was told up to there. */
+enum point {
+	POINT_NONE,
+	POINT_WRITTEN, /* it outlives us */
+	POINT_SAFE     /* and the machine: something outside has happened, or is about to */
+};
+
+static enum point point_of(const struct event *ev)
 {
 	const struct event_user *user = &ev->u.user;
 
 	switch (ev->kind) {
 	case EVENT_RESULT:
-	case EVENT_HISTORY:
 	case EVENT_TOOL_START:
-		return true;
+		return POINT_SAFE;
 	case EVENT_USER:
-		return user->block && user->block->kind == BLOCK_TOOL_RESULT;
+		return user->block && user->block->kind == BLOCK_TOOL_RESULT ? POINT_SAFE : POINT_NONE;
 	case EVENT_ASSISTANT:
-		return ev->u.assistant.stop_reason != NULL;
+		return ev->u.assistant.stop_reason ? POINT_WRITTEN : POINT_NONE;
 	default:
-		return false;
+		return POINT_NONE;
 	}
 }
 
 int world_record_point(struct world *w, const struct event *ev, struct error *e)
 {
 	struct record *r = w->recording;
+	enum point point = point_of(ev);
 
-	if (!r || broken(r) || !is_point(ev))
+	if (!r || broken(r) || !point)
 		return 0;
 	flush_events(r);
-	if (!broken(r))
+	if (point == POINT_SAFE && !broken(r))
 		bundle_sync(r->bundle, &r->why);
 	return tell(r, e);
 }
@@ -434,6 +440,16 @@ int world_record_begin(struct world *w, struct error *e)
 	world_mask(w, &text);
 	add(r, "job.yaml", &text);
 	buf_release(&text);
+	return tell(r, e);
+}
+
+int world_record_add(struct world *w, const char *name, const struct buf *content, struct error *e)
+{
+	struct record *r = w->recording;
+
+	if (!r)
+		return 0;
+	add(r, name, content);
 	return tell(r, e);
 }
 

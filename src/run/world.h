@@ -164,6 +164,8 @@ int world_record_line(void *ctx, const char *line, size_t n, struct error *e);
 void world_record_file(void *ctx, const char *path);
 /* Behind an event: if it is one that must not be forgotten, all up to it is safe now. */
 int world_record_point(struct world *w, const struct event *ev, struct error *e);
+/* An entry of its own; does nothing if nothing is recorded. */
+int world_record_add(struct world *w, const char *name, const struct buf *content, struct error *e);
 int world_record_end(struct world *w, struct error *e); /* when the models are gone */
 
 /* ---- queue.c ---- */

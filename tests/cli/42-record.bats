@@ -88,7 +88,7 @@ bodies() {
 	pid=$!
 	wait_for got_requests 2
 	wait_for grep -q 'sleep 30' "$T/out"
-	kill -9 "$pid"
+	kill -9 "$pid" || true
 	wait "$pid" || true
 	rm -r "$T"/tmp/quern-tmp-*
 	events >"$T/events"
