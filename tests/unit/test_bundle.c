@@ -24,7 +24,8 @@ static char dir[64], path[128];
 static int setup(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof dir, "/tmp/quern-bundle-XXXXXX");
+	/* where nothing waits for a disk, if there is such a place */
+	snprintf(dir, sizeof dir, "%s/quern-bundle-XXXXXX", access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
 	if (!mkdtemp(dir))
 		return -1;
 	snprintf(path, sizeof path, "%s/run.tar.zst", dir);
