@@ -8,6 +8,7 @@
 #include "model/one_line.h"
 #include "model/retry.h"
 #include "model/server_json.h"
+#include "model/tap.h"
 
 /* How much of an unexpected body an error message shows. */
 #define SHOWN ((size_t)200)
@@ -75,6 +76,8 @@ static char *header_line(const char *value)
 
 void answer_head(struct answer *a, int status, const struct answer_headers *h)
 {
+	if (a->tap)
+		a->tap->head(a->tap->ctx, a->kind_asked, status, h);
 	a->end.http_status = status;
 	a->content_type = header_line(h->content_type);
 	a->request_id = header_line(h->request_id);
@@ -118,6 +121,8 @@ static int feed(struct answer *a, const char *p, size_t n)
 
 int answer_body(struct answer *a, const char *p, size_t n)
 {
+	if (a->tap)
+		a->tap->bytes(a->tap->ctx, a->kind_asked, p, n);
 	return a->kind == ANSWER_STREAM ? feed(a, p, n) : keep(a, p, n);
 }
 
@@ -230,6 +235,8 @@ static void end_transport(struct answer *a, const struct http_done *done)
 
 void answer_end(struct answer *a, const struct http_done *done)
 {
+	if (a->tap)
+		a->tap->done(a->tap->ctx, a->kind_asked, done);
 	if (a->end.failure)
 		a->end.message = a->message ? a->message : "out of memory";
 	else

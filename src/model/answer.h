@@ -27,7 +27,10 @@ struct answer_headers {
 
 struct answer {
 	struct assembly assembly;
-	bool count; /* set behind answer_init: {"input_tokens": N} is expected, and told as the end's usage */
+	/* to be set behind answer_init, if at all: */
+	bool count;                  /* {"input_tokens": N} is expected, and told as the end's usage */
+	const struct model_tap *tap; /* that is told of head, bytes and end in front of the sink (model/tap.h) */
+	enum model_kind kind_asked;  /* for it */
 	/* private from here */
 	struct sse sse;
 	enum answer_kind kind;

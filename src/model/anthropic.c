@@ -30,17 +30,10 @@ struct anthropic {
 /* Belongs to its HTTP request, which frees it; `owner` is NULL once it was cancelled or has ended. */
 struct attempt {
 	struct anthropic *owner;
-	enum model_kind kind;
 	struct request_body body;
 	struct request_cursor cursor;
 	struct answer answer;
 };
-
-/* Who writes down what goes over the wire while the attempt is the current one; NULL: nobody. */
-static const struct model_tap *tap_of(const struct attempt *at)
-{
-	return at->owner ? at->owner->config->tap : NULL;
-}
 
 /* ---- one attempt */
 
@@ -70,10 +63,10 @@ static void on_phase(void *ctx, enum model_phase phase)
 {
 	struct attempt *at = ctx;
 	struct model_event ev = { .kind = MODEL_EV_ALIVE, .phase = phase };
-	const struct model_tap *tap = tap_of(at);
+	const struct model_tap *tap = at->answer.tap;
 
 	if (tap && (phase == PHASE_CONNECTED || phase == PHASE_SENT))
-		tap->phase(tap->ctx, at->kind, phase);
+		tap->phase(tap->ctx, at->answer.kind_asked, phase);
 	if (phase == PHASE_BYTES && at->answer.assembly.progress) {
 		at->answer.assembly.progress = false;
 		ev.phase = PHASE_CONTENT;
@@ -84,7 +77,6 @@ static void on_phase(void *ctx, enum model_phase phase)
 static void on_head(void *ctx, struct http *h, int status)
 {
 	struct attempt *at = ctx;
-	const struct model_tap *tap = tap_of(at);
 	struct answer_headers headers = {
 		.content_type = http_header(h, "content-type"),
 		.content_encoding = http_header(h, "content-encoding"),
@@ -96,28 +88,20 @@ static void on_head(void *ctx, struct http *h, int status)
 
 	if (!headers.request_id)
 		headers.request_id = http_header(h, "x-request-id");
-	if (tap)
-		tap->head(tap->ctx, at->kind, status, &headers);
 	answer_head(&at->answer, status, &headers);
 }
 
 static int on_body(void *ctx, const char *p, size_t n)
 {
 	struct attempt *at = ctx;
-	const struct model_tap *tap = tap_of(at);
 
-	if (tap)
-		tap->bytes(tap->ctx, at->kind, p, n);
 	return answer_body(&at->answer, p, n);
 }
 
 static void on_done(void *ctx, const struct http_done *done)
 {
 	struct attempt *at = ctx;
-	const struct model_tap *tap = tap_of(at);
 
-	if (tap)
-		tap->done(tap->ctx, at->kind, done);
 	answer_end(&at->answer, done);
 }
 
@@ -143,8 +127,9 @@ static struct attempt *attempt_new(struct anthropic *m, const struct model_reque
 		return NULL;
 	}
 	at->owner = m;
-	at->kind = req->kind;
 	answer_init(&at->answer, m->config->partial, to_sink, at);
+	at->answer.tap = m->config->tap;
+	at->answer.kind_asked = req->kind;
 	at->answer.count = req->kind == MODEL_COUNT;
 	if (!request_build(&at->body, req, e))
 		return at;
@@ -161,7 +146,7 @@ static void cancel(struct model *model)
 	if (!m->attempt)
 		return;
 	if (m->config->tap)
-		m->config->tap->cancelled(m->config->tap->ctx, m->attempt->kind);
+		m->config->tap->cancelled(m->config->tap->ctx, m->attempt->answer.kind_asked);
 	m->attempt->owner = NULL;
 	m->attempt = NULL;
 	http_cancel(m->http);

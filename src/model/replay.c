@@ -9,6 +9,7 @@
 #include "base/json_out.h"
 #include "base/log.h"
 #include "model/answer.h"
+#include "model/tap.h"
 #include "model/tape.h"
 
 struct replay;
@@ -38,6 +39,7 @@ struct replay {
 	struct model model; /* first: the handle that callers hold */
 	struct reactor *reactor;
 	bool partial;
+	const struct model_tap *tap;
 	model_sink sink;
 	void *ctx;
 	char *path;
@@ -99,6 +101,8 @@ static void tell_alive(struct attempt *a, enum model_phase phase)
 {
 	struct model_event ev = { .kind = MODEL_EV_ALIVE, .phase = phase };
 
+	if (a->owner && a->owner->tap && phase == PHASE_SENT)
+		a->owner->tap->phase(a->owner->tap->ctx, a->answer.kind_asked, phase);
 	forward(a, &ev);
 }
 
@@ -301,7 +305,7 @@ static void on_timer(void *ctx)
 
 /* Requests */
 
-static struct attempt *attempt_new(struct replay *r)
+static struct attempt *attempt_new(struct replay *r, enum model_kind kind)
 {
 	struct attempt *a = calloc(1, sizeof *a);
 
@@ -312,6 +316,8 @@ static struct attempt *attempt_new(struct replay *r)
 	buf_init(&a->bytes, TAPE_MAX_BYTES * 2);
 	a->timer = (struct reactor_timer){ .fn = on_timer, .ctx = a };
 	answer_init(&a->answer, r->partial, forward, a);
+	a->answer.tap = r->tap;
+	a->answer.kind_asked = kind;
 	return a;
 }
 
@@ -360,11 +366,11 @@ static int replay_start(struct model *m, const struct model_request *req, struct
 
 	if (r->attempt)
 		return error_set(e, ERR_BUG, "a replayed model was asked while it still answers");
-	struct attempt *a = attempt_new(r);
+	struct attempt *a = attempt_new(r, req->kind);
 	if (!a)
 		return error_nomem(e);
 	find_answer(r, a, req);
-	if (a->script && tape_render(a->script, &r->place, req, &a->bytes, e)) {
+	if ((a->script && tape_render(a->script, &r->place, req, &a->bytes, e)) || tap_sent(r->tap, req, e)) {
 		attempt_free(a);
 		return -1;
 	}
@@ -379,8 +385,11 @@ static void replay_cancel(struct model *m)
 {
 	struct replay *r = (struct replay *)m;
 
-	if (r->attempt)
-		detach(r->attempt);
+	if (!r->attempt)
+		return;
+	if (r->tap)
+		r->tap->cancelled(r->tap->ctx, r->attempt->answer.kind_asked);
+	detach(r->attempt);
 }
 
 static void replay_pause(struct model *m, bool on)
@@ -439,6 +448,7 @@ static struct model *replay_open(const struct model_config *cfg, struct reactor 
 	r->model.ops = &replay_ops;
 	r->reactor = reactor;
 	r->partial = cfg->partial;
+	r->tap = cfg->tap;
 	r->sink = sink;
 	r->ctx = ctx;
 	if (tape_load(&r->tape, cfg->tape, e)) {

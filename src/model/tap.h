@@ -24,4 +24,7 @@ struct model_tap {
 	void (*cancelled)(void *ctx, enum model_kind kind);
 };
 
+/* For a wire that makes no body of its own. -1 with *e. tap may be NULL. */
+int tap_sent(const struct model_tap *tap, const struct model_request *req, struct error *e);
+
 #endif

@@ -30,7 +30,7 @@ struct wire_kind {
 	bool open;
 	struct exchange exchange;
 	size_t number;       /* in the names of its entries */
-	int64_t asked;       /* monotonic ms */
+	int64_t asked;       /* the world's ms */
 	unsigned long looks; /* the world's, when the last of it came */
 	struct buf answer;
 	bool cut;
@@ -251,7 +251,7 @@ static void on_sent(void *ctx, const struct model_request *req, const struct req
 	k->exchange.run = r->run;
 	k->open = true;
 	k->cut = false;
-	k->asked = clock_mono_ms();
+	k->asked = world_now(r->w);
 	k->looks = r->w->looks;
 	flush_events(r); /* they led to it */
 	k->number = bundle_entries(r->bundle);
@@ -269,9 +269,9 @@ static void on_sent(void *ctx, const struct model_request *req, const struct req
 
 /* ---- answers ---- */
 
-static int64_t since(const struct wire_kind *k)
+static int64_t since(const struct record *r, const struct wire_kind *k)
 {
-	return clock_mono_ms() - k->asked;
+	return world_now(r->w) - k->asked;
 }
 
 /* Did the loop look in vain since the last of it came? */
@@ -285,18 +285,20 @@ static bool apart(const struct record *r, struct wire_kind *k)
 
 static void on_phase(void *ctx, enum model_kind kind, enum model_phase phase)
 {
-	struct wire_kind *k = &((struct record *)ctx)->kinds[kind];
+	struct record *r = ctx;
+	struct wire_kind *k = &r->kinds[kind];
 
 	if (k->open)
-		exchange_phase(&k->exchange, since(k), phase);
+		exchange_phase(&k->exchange, since(r, k), phase);
 }
 
 static void on_head(void *ctx, enum model_kind kind, int status, const struct answer_headers *headers)
 {
-	struct wire_kind *k = &((struct record *)ctx)->kinds[kind];
+	struct record *r = ctx;
+	struct wire_kind *k = &r->kinds[kind];
 
 	if (k->open)
-		exchange_head(&k->exchange, since(k), status, headers);
+		exchange_head(&k->exchange, since(r, k), status, headers);
 }
 
 static void on_bytes(void *ctx, enum model_kind kind, const char *p, size_t n)
@@ -306,7 +308,7 @@ static void on_bytes(void *ctx, enum model_kind kind, const char *p, size_t n)
 
 	if (!k->open)
 		return;
-	exchange_chunk(&k->exchange, since(k), n, apart(r, k));
+	exchange_chunk(&k->exchange, since(r, k), n, apart(r, k));
 	if (k->cut || k->answer.len + n > ANSWER_MOST) {
 		if (!k->cut)
 			log_warn("an answer is larger than %zu MiB: the bundle holds the first part alone",
@@ -356,7 +358,7 @@ static void on_done(void *ctx, enum model_kind kind, const struct http_done *don
 
 	if (!k->open)
 		return;
-	exchange_done(&k->exchange, since(k), apart(r, k), done);
+	exchange_done(&k->exchange, since(r, k), apart(r, k), done);
 	finish(r, k);
 }
 
@@ -367,7 +369,7 @@ static void on_cancelled(void *ctx, enum model_kind kind)
 
 	if (!k->open)
 		return;
-	exchange_cancelled(&k->exchange, since(k));
+	exchange_cancelled(&k->exchange, since(r, k));
 	finish(r, k);
 }
 

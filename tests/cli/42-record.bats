@@ -130,3 +130,22 @@ bodies() {
 	exits 0
 	grep -q libarchive "$T"/ld.*
 }
+
+@test "answers of a tape are recorded as those of a server are" {
+	tape t.yaml <<-'YAML'
+		tape: 1
+		answers:
+		  - {status: 503, error: {type: api_error, message: busy}, headers: {retry-after-ms: "10"}}
+		  - content: [{tool_use: {name: Bash, input: {command: echo little}, id: b1}}]
+		  - text: end
+	YAML
+	q -p go --allowedTools Bash --replay "$T/t.yaml" --record "$T/run.tar.zst"
+	exits 0
+	is "$(bodies main)" 3
+	is "$(entries '^exchanges/.*json$' | while read -r name; do entry "$name" | jq -r '[.ordinal, .attempt, .status, .end] | join(" ")'; done)" \
+		"1 1 503 done
+1 2 200 done
+2 1 200 done"
+	has "$(cat "$T/body.3")" tool_result
+	has "$(entry "$(entries '^exchanges/.*response$' | tail -n 1)")" message_stop
+}
