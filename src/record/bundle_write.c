@@ -20,6 +20,7 @@
 #define READ_BLOCK  ((size_t)256 << 10)
 #define TAR_BLOCK   512
 #define MODE        0600
+#define LOOK_MOST   ((size_t)1 << 20) /* of the first and the last frame, to see what they are */
 
 struct bundle {
 	struct libarchive_api la;
@@ -146,73 +147,83 @@ static int take_name(struct bundle *b, struct error *e)
 	return 0;
 }
 
-/* Unpacks a small frame. Its length, which is more than max if it does not fit; -1: it cannot be unpacked. */
-static ssize_t unpack(const struct libarchive_api *la, int fd, off_t from, off_t to, char *out, size_t max)
+/* What is in a frame. */
+struct content {
+	size_t n;
+	char head[TAR_BLOCK];
+	bool zeros; /* and nothing else */
+};
+
+static void take_content(struct content *c, const char *p, size_t n)
 {
-	size_t n = (size_t)(to - from), got = 0;
+	if (c->n < sizeof c->head)
+		memcpy(c->head + c->n, p, n < sizeof c->head - c->n ? n : sizeof c->head - c->n);
+	for (size_t i = 0; c->zeros && i < n; i++)
+		c->zeros = !p[i];
+	c->n += n;
+}
+
+/* Of the frame [from, to), unless it is too large to be looked at or damaged: then it has nothing. -1 with *e. */
+static int look_into(const struct bundle *b, off_t from, off_t to, struct content *c, struct error *e)
+{
+	const struct libarchive_api *la = &b->la;
+	size_t n = (size_t)(to - from);
 	struct archive_entry *entry;
+	char block[4096];
+	ssize_t k;
+
+	*c = (struct content){ .zeros = true };
+	if (n > LOOK_MOST)
+		return 0;
 	char *packed = malloc(n);
 	struct archive *a = la->read_new();
-	ssize_t rc = -1;
-
-	if (packed && a && pread(fd, packed, n, from) == (ssize_t)n && !la->read_support_filter_zstd(a) &&
-	    !la->read_support_format_raw(a) && !la->read_open_memory(a, packed, n) && !la->read_next_header(a, &entry))
-		while ((rc = la->read_data(a, out + got, max + 1 - got)) > 0 && got <= max)
-			got += (size_t)rc;
+	int rc = packed && a ? 0 : error_nomem(e);
+	if (rc == 0 && pread(b->fd, packed, n, from) != (ssize_t)n)
+		rc = error_sys(e, "cannot read the bundle '%s'", b->path);
+	if (rc == 0 && !la->read_support_filter_zstd(a) && !la->read_support_format_raw(a) &&
+	    !la->read_open_memory(a, packed, n) && !la->read_next_header(a, &entry))
+		while (c->n <= LOOK_MOST && (k = la->read_data(a, block, sizeof block)) > 0)
+			take_content(c, block, (size_t)k);
 	if (a)
 		la->read_free(a);
 	free(packed);
-	return rc < 0 ? -1 : (ssize_t)got;
+	return rc;
 }
 
-/* Is the frame the end of an archive, two empty blocks? */
-static bool is_trailer(const struct libarchive_api *la, int fd, off_t from, off_t to)
+/* Is it the end of an archive, two empty blocks? */
+static bool is_trailer(const struct content *c)
 {
-	char out[2 * TAR_BLOCK + 1];
-	ssize_t n;
+	return c->n == (size_t)2 * TAR_BLOCK && c->zeros;
+}
 
-	if (to - from > TAR_BLOCK || (n = unpack(la, fd, from, to, out, sizeof out - 1)) != 2 * TAR_BLOCK)
+/* Is it one entry, and not a whole archive in one frame? */
+static bool is_entry(const struct content *c)
+{
+	char digits[13] = "";
+
+	if (c->n < TAR_BLOCK || memcmp(c->head + 257, "ustar", 5) != 0)
 		return false;
-	for (ssize_t i = 0; i < n; i++)
-		if (out[i])
-			return false;
-	return true;
-}
-
-/* Does it begin with an entry of its own, and not with a whole archive in a frame? */
-static bool is_ours(const struct libarchive_api *la, int fd, off_t to)
-{
-	enum { MOST = 1 << 20 };
-	char *out = to < MOST ? malloc(MOST + 1) : NULL;
-	ssize_t n = out ? unpack(la, fd, 0, to, out, MOST) : -1;
-	bool ours = false;
-
-	if (n >= TAR_BLOCK) {
-		char digits[13] = "";
-		memcpy(digits, out + 124, sizeof digits - 1); /* the size in a tar's header */
-		long long size = strtoll(digits, NULL, 8);
-		ours = !memcmp(out + 257, "ustar", 5) && size >= 0 &&
-		       (n - TAR_BLOCK) == (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
-	}
-	free(out);
-	return ours;
+	memcpy(digits, c->head + 124, sizeof digits - 1); /* the size in a tar's header */
+	unsigned long long size = strtoull(digits, NULL, 8);
+	return size <= LOOK_MOST && c->n == TAR_BLOCK + (size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
 }
 
 /* To the end of the last entry in a bundle that is there. */
 static int go_on(struct bundle *b, struct error *e)
 {
 	struct zstd_frames f;
-
+	struct content first = { 0 }, last = { 0 };
 	char head[4];
 
-	if (zstd_frames(b->fd, &f, e))
+	if (zstd_frames(b->fd, &f, e) || (f.n && look_into(b, 0, f.first, &first, e)) ||
+	    (f.n && look_into(b, f.last, f.end, &last, e)))
 		return -1;
 	ssize_t n = pread(b->fd, head, sizeof head, 0);
 	if (n < 0)
 		return error_sys(e, "cannot read the bundle '%s'", b->path);
-	if ((n > 0 && !zstd_may_be_frame(head, (size_t)n)) || (f.n && !is_ours(&b->la, b->fd, f.first)))
+	if ((n > 0 && !zstd_may_be_frame(head, (size_t)n)) || (f.n && !is_entry(&first)))
 		return error_set(e, ERR_INPUT, "cannot go on with '%s': it was not written as a bundle", b->path);
-	if (f.n && is_trailer(&b->la, b->fd, f.last, f.end)) {
+	if (is_trailer(&last)) {
 		f.n--;
 		f.end = f.last;
 	}

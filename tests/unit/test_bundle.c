@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "nomem.h"
 #include "record/bundle.h"
 
 #define ROOM   ((int64_t)1 << 30)
@@ -599,8 +600,60 @@ static void test_damage_behind_whole_entries(void **state)
 	buf_release(&all);
 }
 
+/* Everything about a bundle once, with the n-th allocation failing. What was written whole is there all the same. */
+static int all_of_it(struct error *e)
+{
+	struct seen s = seen_new();
+	bool cut;
+	struct bundle *b = bundle_create(path, true, e);
+	int rc = b ? 0 : -1, fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	if (rc == 0)
+		rc = bundle_add(b, "quern.json", "{}", 2, e);
+	if (rc == 0)
+		rc = bundle_add_file(b, "files/large", fd, e);
+	if (bundle_close(b, rc ? NULL : e))
+		rc = -1;
+	close(fd);
+	if (rc == 0)
+		rc = bundle_read(path, ROOM, see, &s, &cut, e);
+	seen_release(&s);
+	return rc;
+}
+
+static void test_without_memory(void **state)
+{
+	struct error e;
+	bool failed = true;
+	int n = 0;
+
+	(void)state;
+	for (; failed; n++) {
+		small_bundle();
+		e = (struct error)ERROR_INIT;
+		nomem.left = n;
+		nomem.failed = false;
+		int rc = all_of_it(&e);
+		nomem.left = -1;
+		failed = nomem.failed;
+		if (!failed)
+			assert_int_equal(rc, 0);
+		else if (rc && e.code != ERR_NOMEM)
+			fail_msg("%d: %s", n, e.msg);
+		struct seen s = seen_new();
+		bool cut;
+		if (bundle_read(path, ROOM, see, &s, &cut, &e))
+			fail_msg("%d: %s", n, e.msg);
+		assert_memory_equal(buf_str(&s.text), SMALL, sizeof SMALL - 1);
+		seen_release(&s);
+	}
+	assert_true(n > 10);
+}
+
 int main(void)
 {
+	nomem.left = -1;
+
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_what_is_written_is_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_file_is_streamed, setup, teardown),
@@ -616,6 +669,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bombs, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_bundle_at_all, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damage_behind_whole_entries, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_without_memory, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("bundle", tests, NULL, NULL);
