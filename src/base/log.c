@@ -17,9 +17,15 @@
 
 /* The one piece of global state in the program: what stderr is allowed to show. */
 static enum log_level current = LOG_NORMAL;
+static const char *program = "quern";
 static void (*mask_fn)(void *ctx, struct buf *line);
 static void *mask_ctx;
 static bool progress_shown; /* the terminal's last line is not ended: the next message starts over it */
+
+void log_set_program(const char *name)
+{
+	program = name;
+}
 
 void log_set_level(enum log_level level)
 {
@@ -101,8 +107,8 @@ __attribute__((format(printf, 2, 0))) static void emit(bool progress, const char
 
 	va_copy(again, ap);
 	int n = vsnprintf(NULL, 0, fmt, ap);
-	size_t prefix = strlen("quern: ");
-	if (n >= 0 && !buf_adds(&text, "quern: ") && !buf_reserve(&text, (size_t)n)) {
+	size_t prefix = strlen(program) + 2;
+	if (n >= 0 && !buf_addf(&text, "%s: ", program) && !buf_reserve(&text, (size_t)n)) {
 		vsnprintf(text.data + prefix, (size_t)n + 1, fmt, again);
 		text.len = prefix + (size_t)n;
 	}

@@ -10,6 +10,8 @@
 
 enum log_level { LOG_QUIET, LOG_NORMAL, LOG_VERBOSE };
 
+/* What stands in front of each line, "quern" if nothing is set; the text must stay. */
+void log_set_program(const char *name);
 void log_set_level(enum log_level level);
 enum log_level log_level(void);
 /* Called on each finished line before it is written; may replace parts of it. */

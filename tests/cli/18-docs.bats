@@ -113,6 +113,7 @@ for f in sys.argv[1:]:
 	cp -R "$QUERN_SRC/examples" "$T/examples"
 	mkdir "$T/build"
 	ln -s "$QUERN" "$T/build/quern"
+	ln -s "$QUERN_BUILD/quern-report" "$T/build/quern-report"
 	cat >"$T/tour" <<-'END'
 		cd "$T"
 		while IFS= read -r line; do

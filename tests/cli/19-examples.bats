@@ -35,7 +35,8 @@ example() { # example NAME [ARGUMENT]...
 }
 
 @test "04: a CI step with an artifact" {
-	example 04-ci-job "$T/run.ndjson"
+	QUERN_REPORT=$QUERN_BUILD/quern-report example 04-ci-job "$T/run.ndjson"
+	has "$(cat "$T/run.html")" "<b>completed</b>"
 	is "$rc" 0
 	has "$(head -n 1 "$T/out")" "completed: 2 turns"
 	has "$(cat "$T/out")" "exit code 3"

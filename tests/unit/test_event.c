@@ -210,7 +210,7 @@ static void init_line(void **state)
 	        "\"quern_version\":\"0.1.0\",\"quern_provider\":\"anthropic\"," TAIL("000000000001"));
 }
 
-/* Each line tells the time since the run began, the init line also when that was; a clock that goes back is not shown. */
+/* Each line tells the time since the run began, the init line when that was; a clock that goes back is not seen. */
 static void lines_tell_the_time(void **state)
 {
 	struct bench *b = *state;
@@ -319,7 +319,8 @@ static void a_message_is_shown_again(void **state)
 	assert_line(*state, ev,
 	            "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"},"
 	            "{\"type\":\"text\",\"text\":\"b\"}]},\"parent_tool_use_id\":null,\"isReplay\":true,"
-	            "\"quern_ms\":0,\"session_id\":\"" SESSION "\",\"uuid\":\"a1b2c3d4-0000-4000-8000-00000000000f\"}\n");
+	            "\"quern_ms\":0,\"session_id\":\"" SESSION
+	            "\",\"uuid\":\"a1b2c3d4-0000-4000-8000-00000000000f\"}\n");
 	message_unref(m);
 }
 

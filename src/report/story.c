@@ -1,0 +1,153 @@
+/* Chapters: one run each. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/html.h"
+#include "report/story.h"
+
+#define NOTES_MOST ((size_t)256 << 10)
+#define LANES_MOST 64
+
+void *list_add(struct list *l, size_t size)
+{
+	if (l->n == KEPT_MOST) {
+		l->over++;
+		return NULL;
+	}
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 16;
+		void *v = realloc(l->v, cap * size);
+		if (!v) {
+			l->over++;
+			return NULL;
+		}
+		l->v = v;
+		l->cap = cap;
+		l->size = size;
+	}
+	void *at = (char *)l->v + l->n++ * size;
+	memset(at, 0, size);
+	return at;
+}
+
+static int group_of(enum look look)
+{
+	return look >= LOOK_HOOK ? 2 : look >= LOOK_TOOL ? 1 : 0;
+}
+
+/* Spans come in the order of their ends; only the last few can overlap a new one. */
+static int free_lane(const struct list *spans, enum look look, int64_t from)
+{
+	bool taken[LANES_MOST] = { false };
+	const struct span *s = spans->v;
+
+	for (size_t i = spans->n, seen = 0; i-- > 0 && seen < LANES_MOST; seen++)
+		if (group_of(s[i].look) == group_of(look) && s[i].to > from && s[i].lane < LANES_MOST)
+			taken[s[i].lane] = true;
+	for (int lane = 0; lane < LANES_MOST; lane++)
+		if (!taken[lane])
+			return lane;
+	return LANES_MOST - 1;
+}
+
+void story_span(struct chapter *c, enum look look, int64_t from, int64_t to, const struct buf *label)
+{
+	if (!c->timed || to < from)
+		return;
+	int lane = free_lane(&c->spans, look, from);
+	struct span *s = list_add(&c->spans, sizeof *s);
+	if (!s)
+		return;
+	*s = (struct span){
+		.from = from, .to = to, .look = look, .lane = lane, .turn = c->turns + (look != LOOK_ANSWER)
+	};
+	if (label)
+		s->label = strdup(buf_str(label));
+}
+
+struct changed_file *story_file(struct chapter *c, const char *path)
+{
+	struct changed_file *f = c->changes.v;
+
+	for (size_t i = 0; i < c->changes.n && i < SHOWN_MOST; i++)
+		if (!strcmp(f[i].path, path))
+			return &f[i];
+	char *copy = strdup(path);
+	f = copy ? list_add(&c->changes, sizeof *f) : NULL;
+	if (!f) {
+		free(copy);
+		return NULL;
+	}
+	f->path = copy;
+	buf_init(&f->diff, (size_t)512 << 10);
+	return f;
+}
+
+void chapter_release(struct chapter *c)
+{
+	struct span *s = c->spans.v;
+	struct hook_count *h = c->hooks.v;
+	struct changed_file *f = c->changes.v;
+
+	for (size_t i = 0; i < c->spans.n; i++)
+		free(s[i].label);
+	for (size_t i = 0; i < c->hooks.n; i++)
+		free(h[i].name);
+	for (size_t i = 0; i < c->changes.n; i++) {
+		free(f[i].path);
+		buf_release(&f[i].diff);
+	}
+	free(c->spans.v);
+	free(c->rows.v);
+	free(c->steps.v);
+	free(c->hooks.v);
+	free(c->changes.v);
+	json_release(&c->init);
+	json_release(&c->result);
+	buf_release(&c->prompt);
+	buf_release(&c->notes);
+	buf_release(&c->resumed);
+	turn_release(&c->turn);
+	*c = (struct chapter){ .compacting = -1 };
+}
+
+void chapter_begin(struct report *r)
+{
+	struct chapter *c = &r->c;
+	static const struct usage unknown = USAGE_UNKNOWN;
+
+	chapter_release(c);
+	c->number = ++r->chapters;
+	c->begun = true;
+	c->sum = unknown;
+	buf_init(&c->prompt, (size_t)1 << 20);
+	buf_init(&c->notes, NOTES_MOST);
+	buf_init(&c->resumed, NOTES_MOST);
+	c->t0 = c->t1 = -1;
+}
+
+int chapter_end(struct report *r, struct error *e)
+{
+	struct chapter *c = &r->c;
+	struct buf page = BUF_INIT(BUF_HUGE);
+
+	if (!c->begun)
+		return 0;
+	int rc = turn_flush(r, e);
+	if (rc == 0) {
+		show_chapter(&page, r);
+		rc = spool_add(&r->done, &page, e);
+	}
+	if (rc == 0)
+		rc = spool_append(&r->done, &r->talk, e);
+	if (rc == 0)
+		rc = spool_clear(&r->talk, e);
+	buf_adds(&page, "</section>\n");
+	show_rest(&page, c);
+	buf_adds(&page, "</article>\n");
+	if (rc == 0)
+		rc = spool_add(&r->done, &page, e);
+	buf_release(&page);
+	chapter_release(c);
+	return rc;
+}

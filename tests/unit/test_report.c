@@ -1,0 +1,451 @@
+/* report/: from the lines of a run to a page. */
+#include "test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/digest.h"
+#include "base/io.h"
+#include "report/report.h"
+
+#define TAIL(ms) ",\"quern_ms\":" #ms ",\"session_id\":\"s\",\"uuid\":\"u" #ms "\"}"
+#define INIT(ms)                                                                                                       \
+	"{\"type\":\"system\",\"subtype\":\"init\",\"cwd\":\"/w\",\"model\":\"m-1\",\"tools\":[\"Bash\"],"             \
+	"\"quern_started\":\"T" #ms "\"" TAIL(ms)
+#define ANSWER(id, block, stop, ms)                                                                                    \
+	"{\"type\":\"assistant\",\"message\":{\"id\":\"" id "\",\"model\":\"m-1\",\"content\":[" block "],"            \
+	"\"stop_reason\":" stop ",\"usage\":{\"input_tokens\":10,\"output_tokens\":20,\"cache_read_input_tokens\":30," \
+	"\"cache_creation_input_tokens\":40}}" TAIL(ms)
+#define TEXT(t)       "{\"type\":\"text\",\"text\":\"" t "\"}"
+#define CALL(id, cmd) "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"Bash\",\"input\":{\"command\":\"" cmd "\"}}"
+#define OUTPUT(id, text, err, ms)                                                                                      \
+	"{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":"    \
+	"\"" id "\",\"content\":\"" text "\",\"is_error\":" err "}]}" TAIL(ms)
+#define NEXT(ms) "{\"type\":\"system\",\"subtype\":\"quern_transition\",\"reason\":\"next_turn\",\"turn\":1" TAIL(ms)
+#define RESULT(ms)                                                                                                     \
+	"{\"type\":\"result\",\"result\":\"the <answer>\",\"terminal_reason\":\"completed\",\"exit_code\":0,"          \
+	"\"duration_ms\":1234,\"total_cost_usd\":0.5" TAIL(ms)
+
+static struct report *open_report(void)
+{
+	struct error e = ERROR_INIT;
+	static const struct report_config cfg = { .name = "a<b>.ndjson" };
+	struct report *r = report_open(&cfg, &e);
+
+	assert_non_null(r);
+	return r;
+}
+
+/* The page; the caller frees it. NULL with *e if there is none. */
+static char *finish(struct report *r, struct error *e)
+{
+	int fd = memfd_create("page", MFD_CLOEXEC);
+	struct buf text = BUF_INIT(BUF_HUGE);
+	char *page = NULL;
+
+	assert_true(fd >= 0);
+	if (report_finish(r, fd, e) == 0) {
+		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+		assert_int_equal(io_read_fd(fd, &text, e), 0);
+		page = buf_take(&text, NULL);
+	}
+	close(fd);
+	report_free(r);
+	return page;
+}
+
+static char *page_of(const char *const *lines, size_t n)
+{
+	struct report *r = open_report();
+	struct error e = ERROR_INIT;
+
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(report_line(r, lines[i], strlen(lines[i]), true, &e), 0);
+	char *page = finish(r, &e);
+	assert_non_null(page);
+	return page;
+}
+
+static void has(const char *page, const char *what)
+{
+	if (!strstr(page, what))
+		fail_msg("the page lacks: %s\n%s", what, strstr(page, "<main>"));
+}
+
+static void lacks(const char *page, const char *what)
+{
+	const char *at = strstr(page, what);
+
+	if (at)
+		fail_msg("the page has: %.200s", at);
+}
+
+static int count(const char *page, const char *what)
+{
+	int n = 0;
+
+	for (; (page = strstr(page, what)) != NULL; page += strlen(what))
+		n++;
+	return n;
+}
+
+#define PAGE(...)                                                                                                      \
+	const char *const lines[] = { __VA_ARGS__ };                                                                   \
+	char *page = page_of(lines, sizeof lines / sizeof *lines)
+
+static void a_small_run(void **state)
+{
+	PAGE(INIT(0),
+	     "{\"type\":\"system\",\"subtype\":\"quern_history\",\"messages\":[{\"old\":[0,1]},{\"role\":\"user\","
+	     "\"content\":[{\"type\":\"text\",\"text\":\"told beside it\"},{\"type\":\"text\",\"text\":\"# Do `it` "
+	     "now\\nplease\"}]}],\"prompt\":[1,2]" TAIL(5),
+	     ANSWER("m1", TEXT("I look."), "null", 100), ANSWER("m1", CALL("c1", "ls <x>"), "\"tool_use\"", 200),
+	     OUTPUT("c1", "file\\n", "false", 450), NEXT(451), ANSWER("m2", TEXT("Done."), "\"end_turn\"", 900),
+	     RESULT(910));
+
+	(void)state;
+	has(page, "<h1>Do it now</h1>");
+	has(page, "a&lt;b&gt;.ndjson");
+	has(page, "<p class=\"verdict good\"><b>completed</b>");
+	has(page, "<dt>Turns</dt><dd>2</dd>");
+	has(page, "<dt>Tool calls</dt><dd>1</dd>");
+	has(page, "<dt>Duration</dt><dd>1.2 s</dd>");
+	has(page, "<dt>Tokens</dt><dd>160 + 40<small>in + out, 38% cached</small></dd>");
+	has(page, "<dt>Cost</dt><dd>$0.5000</dd>");
+	has(page, "<p>the &lt;answer&gt;</p>");
+	lacks(page, "told beside it");
+	/* the call with its headline, time and size */
+	has(page, "<b>Bash</b> <code>ls &lt;x&gt;</code><span class=\"m\">250 ms · 6 B</span>");
+	/* two bars of the model, one of a tool; the second request began with the transition */
+	assert_int_equal(count(page, "<rect class=\"la\""), 2);
+	assert_int_equal(count(page, "<rect class=\"lt\""), 1);
+	has(page, "Turn 2 · 449 ms · at 451 ms</title>");
+	has(page, "<code>next_turn</code></li><li class=\"good\"><b>completed</b></li></ol>");
+	assert_int_equal(count(page, "<section class=\"turn\""), 2);
+	has(page, "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+	          "img-src data:");
+	lacks(page, "<script");
+	free(page);
+}
+
+static void nothing_of_a_run_is_an_error(void **state)
+{
+	static const char *const inputs[] = {
+		"", "no json", "{}", "[1]", "7", "{\"type\":\"system\",\"subtype\":\"x\"}"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+		struct report *r = open_report();
+		struct error e = ERROR_INIT;
+
+		assert_int_equal(report_line(r, inputs[i], strlen(inputs[i]), true, &e), 0);
+		assert_null(finish(r, &e));
+		assert_int_equal(e.code, ERR_INPUT);
+	}
+}
+
+/* A line that is cut off at any byte is passed over, and what was there before is shown. */
+static void a_torn_record(void **state)
+{
+	static const char whole[] = ANSWER("m1", CALL("c1", "make"), "\"tool_use\"", 200);
+
+	(void)state;
+	for (size_t n = 1; n < sizeof whole - 1; n += 7) {
+		struct report *r = open_report();
+		struct error e = ERROR_INIT;
+
+		assert_int_equal(report_line(r, INIT(0), strlen(INIT(0)), true, &e), 0);
+		assert_int_equal(report_line(r, whole, n, false, &e), 0);
+		char *page = finish(r, &e);
+		assert_non_null(page);
+		has(page, "<b>no result</b>");
+		has(page, "the last line is torn");
+		free(page);
+	}
+}
+
+static void calls_without_a_result(void **state)
+{
+	PAGE(INIT(0), ANSWER("m1", CALL("c1", "make"), "\"tool_use\"", 200),
+	     "{\"type\":\"system\",\"subtype\":\"quern_notice\",\"code\":\"x\",\"text\":\"a <notice>\"" TAIL(700));
+
+	(void)state;
+	has(page, "<mark>no result</mark> 500 ms");
+	assert_int_equal(count(page, "<rect class=\"lx\""), 1);
+	has(page, "<li>a &lt;notice&gt;</li>");
+	free(page);
+}
+
+static void withdrawn_failed_and_denied(void **state)
+{
+	PAGE(INIT(0), ANSWER("m1", TEXT("half"), "null", 100),
+	     "{\"type\":\"system\",\"subtype\":\"quern_tombstone\",\"uuids\":[\"u100\",7],\"message_ids\":[\"m1\"],"
+	     "\"usage\":{\"input_tokens\":5,\"output_tokens\":1}" TAIL(150),
+	     "{\"type\":\"system\",\"subtype\":\"api_retry\",\"attempt\":1,\"max_retries\":10,\"retry_delay_ms\":1000,"
+	     "\"error\":\"overloaded\",\"message\":\"busy\"" TAIL(160),
+	     "{\"type\":\"system\",\"subtype\":\"api_retry\",\"attempt\":2,\"max_retries\":10,\"retry_delay_ms\":2000,"
+	     "\"error\":\"overloaded\",\"message\":\"busy\"" TAIL(1300),
+	     ANSWER("m2", CALL("c1", "curl x") "," CALL("c2", "false"), "\"tool_use\"", 4000),
+	     "{\"type\":\"system\",\"subtype\":\"permission_denied\",\"tool_name\":\"Bash\",\"tool_use_id\":\"c1\","
+	     "\"message\":\"no rule\"" TAIL(4001),
+	     OUTPUT("c1", "no rule", "true", 4002), OUTPUT("c2", "", "true", 4100));
+
+	(void)state;
+	has(page, "An answer that was withdrawn");
+	has(page, "<div class=\"say gone\"");
+	has(page, "<a href=\"#r1t1\">Turn 1</a>");
+	has(page, "<dt>Turns</dt><dd>1</dd>");
+	has(page, "<small>2 failed, 1 denied</small>");
+	has(page, "<mark>denied</mark>");
+	has(page, "<mark>failed</mark>");
+	has(page, "no output");
+	assert_int_equal(count(page, "<rect class=\"lw\""), 2);
+	has(page, "waiting to try again · 2.0 s · at 1.3 s");
+	/* the withdrawn answer, and the attempts that failed before anything came */
+	assert_int_equal(count(page, "<rect class=\"lb\""), 3);
+	free(page);
+}
+
+static void calls_at_once_have_lanes(void **state)
+{
+	PAGE(INIT(0), ANSWER("m1", CALL("c1", "a") "," CALL("c2", "b") "," CALL("c3", "c"), "\"tool_use\"", 100),
+	     OUTPUT("c2", "x", "false", 500), OUTPUT("c1", "x", "false", 600), OUTPUT("c3", "x", "false", 700),
+	     RESULT(1000));
+
+	(void)state;
+	/* a row of 20 for the model, then one for each call */
+	has(page, "y=\"23\" width=\"40.000%\"");
+	has(page, "y=\"43\" width=\"50.000%\"");
+	has(page, "y=\"63\" width=\"60.000%\"");
+	has(page, "<div style=\"height:60px\">Tools</div>");
+	free(page);
+}
+
+static void files_that_were_changed(void **state)
+{
+	PAGE(INIT(0),
+	     ANSWER("m1", "{\"type\":\"tool_use\",\"id\":\"e1\",\"name\":\"Edit\",\"input\":{\"file_path\":\"a.c\"}}",
+	            "\"tool_use\"", 1),
+	     "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"e1\","
+	     "\"content\":\"ok\"}]},"
+	     "\"tool_use_result\":{\"filePath\":\"a.c\",\"structuredPatch\":[{\"oldStart\":1,\"oldLines\":1,"
+	     "\"newStart\":1,"
+	     "\"newLines\":1,\"lines\":[\"-old\",\"+<new>\"]}]}" TAIL(2),
+	     ANSWER("m2", "{\"type\":\"tool_use\",\"id\":\"w1\",\"name\":\"Write\",\"input\":{\"file_path\":\"b\"}}",
+	            "\"tool_use\"", 3),
+	     "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"w1\","
+	     "\"content\":\"ok\"}]},"
+	     "\"tool_use_result\":{\"type\":\"create\",\"filePath\":\"b\",\"content\":\"1\\n2\\n\",\"structuredPatch\":"
+	     "[],"
+	     "\"originalFile\":null}" TAIL(4));
+
+	(void)state;
+	has(page,
+	    "<code>a.c</code> <span class=\"pm\"><ins>+1</ins> <del>−1</del></span><span class=\"m\">1 call</span>");
+	has(page, "<code>b</code> <span class=\"pm\"><ins>+2</ins> <del>−0</del></span>");
+	assert_int_equal(count(page, "<ins>+&lt;new&gt;\n</ins>"), 2); /* with the file and with the call */
+	free(page);
+}
+
+static void runs_stand_one_behind_the_other(void **state)
+{
+	PAGE(INIT(0), ANSWER("m1", TEXT("one"), "\"end_turn\"", 10), /* ends without a result */
+	     INIT(1),
+	     "{\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"run.ndjson\",\"from_reason\":\"max_turns\","
+	     "\"interrupted\":[\"c1\"],\"changed\":[\"job\",\"cwd\"],\"lines\":2,\"torn\":true" TAIL(2),
+	     ANSWER("m2", TEXT("two"), "\"end_turn\"", 20), RESULT(30));
+
+	(void)state;
+	has(page, "<body class=\"many\">");
+	has(page, "<a href=\"#r1\">Run 1</a> <b class=\"no\">no result</b>");
+	has(page, "<a href=\"#r2\">Run 2</a> <b class=\"ok\">completed</b>");
+	has(page, "which had ended with <b>max_turns</b>; 1 interrupted calls; changed since: job, cwd.");
+	has(page, "id=\"r1t1\"");
+	has(page, "id=\"r2t1\"");
+	assert_int_equal(count(page, "<article "), 2);
+	assert_int_equal(count(page, "</article>"), 2);
+	free(page);
+}
+
+static void a_record_without_times(void **state)
+{
+	PAGE("{\"type\":\"system\",\"subtype\":\"init\",\"model\":\"m-1\"}",
+	     "{\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"content\":[" CALL("c1", "ls") "]}}",
+	     "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\","
+	     "\"content\":\"x\"}]}}",
+	     "{\"type\":\"assistant\"}", "{\"type\":\"user\"}", "{\"type\":\"result\"}");
+
+	(void)state;
+	has(page, "the lines of this record tell no times");
+	has(page, "<code>ls</code>");
+	lacks(page, "<rect class=\"l");
+	free(page);
+}
+
+/* Whatever is missing or of another type, there is a page. */
+static void members_of_any_type(void **state)
+{
+	static const char *const kinds[] = {
+		"assistant",
+		"user",
+		"result",
+		"stream_event",
+		"init",
+		"quern_history",
+		"quern_tool_start",
+		"quern_transition",
+		"api_retry",
+		"quern_tombstone",
+		"permission_denied",
+		"quern_notice",
+		"quern_context",
+		"status",
+		"compact_boundary",
+		"quern_model_switch",
+		"hook_started",
+		"hook_response",
+		"informational",
+		"quern_resume",
+		"quern_summary",
+	};
+	static const char *const values[] = { "null",
+		                              "7",
+		                              "-1e300",
+		                              "\"\"",
+		                              "[]",
+		                              "[7,[],{}]",
+		                              "{}",
+		                              "{\"content\":7}",
+		                              "{\"content\":[7,{},{\"type\":\"tool_use\"},{\"type\":\"image\"}]}",
+		                              "true" };
+	static const char *const keys[] = { "message",
+		                            "usage",
+		                            "quern_ms",
+		                            "content",
+		                            "messages",
+		                            "prompt",
+		                            "block",
+		                            "uuids",
+		                            "retry_delay_ms",
+		                            "tool_use_id",
+		                            "reason",
+		                            "text",
+		                            "stdout",
+		                            "compact_metadata",
+		                            "limits",
+		                            "modelUsage",
+		                            "permission_denials",
+		                            "audit",
+		                            "session_totals",
+		                            "errors",
+		                            "interrupted",
+		                            "changed",
+		                            "status",
+		                            "error" };
+	struct report *r = open_report();
+	struct error e = ERROR_INIT;
+	char line[512];
+
+	(void)state;
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+		bool system = k > 3;
+		for (size_t m = 0; m < sizeof keys / sizeof *keys; m++) {
+			for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+				int n = snprintf(line, sizeof line, "{\"type\":\"%s\",\"subtype\":\"%s\",\"%s\":%s}",
+				                 system ? "system" : kinds[k], kinds[k], keys[m], values[v]);
+				assert_int_equal(report_line(r, line, (size_t)n, true, &e), 0);
+			}
+		}
+	}
+	char *page = finish(r, &e);
+	assert_non_null(page);
+	assert_string_equal(page + strlen(page) - 8, "</html>\n");
+	free(page);
+}
+
+static void the_digest_of_the_events(void **state)
+{
+	static const char init[] = INIT(0), answer[] = ANSWER("m1", TEXT("x"), "\"end_turn\"", 10);
+	static const char *const verdicts[] = { "✓ that of this record", "not that of this record" };
+	char hex[DIGEST_HEX + 1], result[512];
+	struct digest d;
+
+	(void)state;
+	digest_init(&d);
+	digest_add(&d, init, sizeof init - 1);
+	digest_add(&d, "\n", 1);
+	digest_add(&d, answer, sizeof answer - 1);
+	digest_add(&d, "\n", 1);
+	digest_hex(&d, hex);
+	snprintf(result, sizeof result,
+	         "{\"type\":\"result\",\"terminal_reason\":\"completed\",\"exit_code\":0,\"audit\":{\"events_sha256\":"
+	         "\"%s\"}}",
+	         hex);
+	for (size_t i = 0; i < 2; i++) {
+		const char *const lines[] = { init, i ? ANSWER("m1", TEXT("y"), "\"end_turn\"", 10) : answer, result };
+		char *page = page_of(lines, 3);
+		has(page, verdicts[i]);
+		lacks(page, verdicts[!i]);
+		free(page);
+	}
+}
+
+/* Many turns and calls: the page has bars and rows enough, but not one for each. */
+static void a_long_run_has_a_bounded_head(void **state)
+{
+	struct report *r = open_report();
+	struct error e = ERROR_INIT;
+	char line[512];
+
+	(void)state;
+	assert_int_equal(report_line(r, INIT(0), strlen(INIT(0)), true, &e), 0);
+	for (int i = 0; i < 3000; i++) {
+		snprintf(line, sizeof line,
+		         "{\"type\":\"assistant\",\"message\":{\"id\":\"m%d\",\"content\":[" CALL(
+		                 "c%d",
+		                 "x") "],"
+		                      "\"stop_reason\":\"tool_use\",\"usage\":{\"input_tokens\":%d}},\"quern_ms\":%d}",
+		         i, i, i, i * 10);
+		assert_int_equal(report_line(r, line, strlen(line), true, &e), 0);
+		snprintf(line, sizeof line,
+		         "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c%"
+		         "d\","
+		         "\"content\":\"x\"}]},\"quern_ms\":%d}",
+		         i, i * 10 + 5);
+		assert_int_equal(report_line(r, line, strlen(line), true, &e), 0);
+	}
+	char *page = finish(r, &e);
+	assert_non_null(page);
+	has(page, "<dt>Turns</dt><dd>3000</dd>");
+	has(page, "id=\"r1t3000\"");
+	has(page, "Turns 1 to 19, the mean");
+	assert_true(count(page, "<rect class=\"ti\"") <= 160);
+	assert_true(count(page, "<rect class=\"lt\"") <= 700);
+	assert_true(count(page, "<tr>") < 2100);
+	free(page);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_small_run),
+		cmocka_unit_test(nothing_of_a_run_is_an_error),
+		cmocka_unit_test(a_torn_record),
+		cmocka_unit_test(calls_without_a_result),
+		cmocka_unit_test(withdrawn_failed_and_denied),
+		cmocka_unit_test(calls_at_once_have_lanes),
+		cmocka_unit_test(files_that_were_changed),
+		cmocka_unit_test(runs_stand_one_behind_the_other),
+		cmocka_unit_test(a_record_without_times),
+		cmocka_unit_test(members_of_any_type),
+		cmocka_unit_test(the_digest_of_the_events),
+		cmocka_unit_test(a_long_run_has_a_bounded_head),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
