@@ -35,6 +35,7 @@ complete -c quern -l replay-user-messages -d 'show each message that stdin broug
 complete -c quern -l events -r -F -d 'file that the events are appended to'
 complete -c quern -l record -r -F -d 'file that the whole run goes into, a tar compressed by zstd'
 complete -c quern -l replay -r -F -d 'answers come from this tape, not from a model'
+complete -c quern -l resume -r -F -d 'go on with the run that this record is of'
 complete -c quern -l run-dir -x -a '(__fish_complete_directories)' -d 'directory for outputs that are too large for an event'
 complete -c quern -s q -l quiet -d 'errors alone on stderr'
 complete -c quern -s v -l verbose -d 'requests and transitions on stderr (-v as the only word: the version)'

@@ -46,6 +46,7 @@ _arguments \
 	'--events=[file that the events are appended to]:FILE:_files' \
 	'--record=[file that the whole run goes into, a tar compressed by zstd]:FILE:_files' \
 	'--replay=[answers come from this tape, not from a model]:FILE:_files' \
+	'--resume=[go on with the run that this record is of]:FILE:_files' \
 	'--run-dir=[directory for outputs that are too large for an event]:DIR:_files -/' \
 	'-q[errors alone on stderr]' \
 	'--quiet[errors alone on stderr]' \

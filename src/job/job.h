@@ -140,7 +140,7 @@ struct job {
 	bool stream_input;    /* --input-format stream-json: user messages come on stdin, one a line */
 	bool replay_messages; /* each of them that is taken is shown again */
 	const char *events_path, *replay_path, *run_dir; /* resolved from the start directory; NULL = none */
-	const char *record_path;                         /* likewise */
+	const char *record_path, *resume_path;           /* likewise */
 	bool quiet, verbose;
 
 	const char *const *warnings; /* what a run should say before it starts, NULL terminated, never NULL */
@@ -167,6 +167,7 @@ struct task_wait {
 	struct reactor *reactor;
 	const int *stop;
 	int64_t deadline;
+	bool leave; /* nothing on stdin is wanted, but what the job itself asks for */
 };
 
 /* Finds the task text by the rules of the man page (fd 0), the same bytes by whichever way it came: one leading BOM and

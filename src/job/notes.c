@@ -83,6 +83,9 @@ const struct job_note job_notes[] = {
 	{ "replay",
 	  "A tape is written by hand, or is what a run wrote to stdout or --events; see quern-tape(5). It needs "
 	  "no key and no network" },
+	{ "resume",
+	  "What a run wrote to stdout or --events, or a bundle. Without it, or with an empty one, the run begins "
+	  "anew. See GOING ON" },
 	{ "run_dir", "See FILES" },
 	{ "--set", "Members of maps are set one by one, as in --set env.LANG=C" },
 	{ "--check", "It needs no key, does not read stdin and writes no result. What is printed is itself a job file, "

@@ -182,11 +182,11 @@ static int task_from_stdin(const struct job *job, const struct task_wait *wait, 
 enum stdin_use { USE_NOT, USE_FILE, USE_PIPE, USE_SOCKET, USE_FAILED };
 
 /* Whether stdin is context beside a prompt. Never a silent hang, never data that is dropped without a word. */
-static enum stdin_use stdin_use(const struct job *job, struct error *e)
+static enum stdin_use stdin_use(const struct job *job, bool leave, struct error *e)
 {
 	struct stat st;
 
-	if (job->stdin_mode == STDIN_NONE || (job->stdin_mode == STDIN_AUTO && !job->prompt_from_option))
+	if (job->stdin_mode == STDIN_NONE || (job->stdin_mode == STDIN_AUTO && (leave || !job->prompt_from_option)))
 		return USE_NOT;
 	if (job->stdin_mode == STDIN_CONTEXT)
 		return USE_FILE;
@@ -236,7 +236,7 @@ int job_read_task(const struct job *job, const struct task_wait *wait, struct bu
 	buf_add(task, text, n);
 	if (job->stream_input)
 		return buf_check(task, "the task", e); /* stdin has messages for later */
-	enum stdin_use use = stdin_use(job, e);
+	enum stdin_use use = stdin_use(job, wait->leave, e);
 	if (use == USE_FAILED)
 		return -1;
 	if (use == USE_NOT)

@@ -177,6 +177,20 @@ static enum terminal_reason ask_prompt(struct loop *l)
 	return stopped;
 }
 
+#define GO_ON "The run was interrupted here and goes on now. Go on with the task from where it stands."
+
+/* There are no new words to judge; an answer at the end of the history needs some to be answered. */
+static enum terminal_reason go_on(struct loop *l)
+{
+	const struct history *h = l->state.messages;
+
+	if (h->n && h->v[h->n - 1]->role == ROLE_ASSISTANT)
+		loop_say(l, GO_ON);
+	loop_tell_context(l, HOOK_SESSION_START, l->start.context);
+	session_start_clear(&l->start);
+	return TERM_NONE;
+}
+
 enum terminal_reason hooks_open_message(struct loop *l)
 {
 	struct event init = { .kind = EVENT_INIT };
@@ -187,7 +201,7 @@ enum terminal_reason hooks_open_message(struct loop *l)
 	init.u.init = l->cfg->init;
 	loop_emit(l, &init);
 	if (!stopped && !l->nomem)
-		stopped = ask_prompt(l);
+		stopped = l->cfg->goes_on && l->messages == 1 ? go_on(l) : ask_prompt(l);
 	return l->nomem || l->broken ? TERM_INTERNAL_ERROR : stopped;
 }
 

@@ -53,6 +53,7 @@ struct loop_config {
 	int max_repairs;      /* objections of the verification that the run goes on from, in all */
 	int64_t token_target; /* output tokens of main answers that the task may well take; 0 = none */
 	const char *source;   /* of SessionStart: "startup", "resume" */
+	bool goes_on;         /* the first message is none: what stands in the history is gone on with */
 	size_t told_first;    /* loop_run: that many blocks in front of the task are not the user's words */
 	bool denied_ends;     /* permissions.on_denied: fail */
 	bool calls_wait;      /* batch executor: no call starts before its answer is accepted */

@@ -107,22 +107,26 @@ static void note_cut(struct buf *notes, const char *path, size_t shown, size_t s
 	buf_addf(notes, " (all memory files together: %zu bytes)", MEMORY_BYTES);
 }
 
+#define TOLD_HEAD "A memory file of the project, for whoever works in "
+#define TOLD_PATH "<memory path=\""
+#define TOLD_BODY "\">\n"
+#define TOLD_END  "</memory>"
+
 /* `dir` is where it counts, and need not be where it lies: it may be a link. NULL: everywhere. */
 static void tell(const char *dir, const char *path, const struct buf *text, size_t size, bool cut, struct buf *out)
 {
-	buf_adds(out, "A memory file of the project, for whoever works in ");
+	buf_adds(out, TOLD_HEAD);
 	if (dir)
 		place_name(out, dir, strlen(dir), PLACE_PATH);
 	else
 		buf_adds(out, "it");
-	buf_adds(out,
-	         ". Keep to it as far as it concerns the task; where they differ, the task counts.\n<memory path=\"");
+	buf_adds(out, ". Keep to it as far as it concerns the task; where they differ, the task counts.\n" TOLD_PATH);
 	place_name(out, path, strlen(path), PLACE_PATH);
-	buf_adds(out, "\">\n");
+	buf_adds(out, TOLD_BODY);
 	buf_add(out, buf_str(text), text->len);
 	if (cut)
 		buf_addf(out, "[cut: the first %zu of %zu bytes; Read the file for the rest]\n", text->len, size);
-	buf_adds(out, "</memory>");
+	buf_adds(out, TOLD_END);
 	if (has_imports(buf_str(text)))
 		buf_adds(out, "\nFiles that it names with @ are not included; Read them if they matter.");
 }
@@ -248,6 +252,33 @@ int memory_next(struct memory *m, struct buf *out, struct buf *name, struct buf 
 	if (m && rc == 0)
 		m->began = true;
 	return rc;
+}
+
+static const char *find(const char *at, const char *end, const char *what)
+{
+	return at ? memmem(at, (size_t)(end - at), what, strlen(what)) : NULL;
+}
+
+int memory_told(struct memory *m, const char *text, size_t n)
+{
+	const char *end = text + n, *at = text;
+
+	while ((at = find(at, end, TOLD_HEAD))) {
+		const char *path = find(at, end, TOLD_PATH), *begin = find(path, end, TOLD_BODY);
+		at = find(begin, end, TOLD_END);
+		if (!at)
+			return 0;
+		path += sizeof TOLD_PATH - 1;
+		char *name = strndup(path, (size_t)(begin - path));
+		int rc = name ? id_set_add_copy(&m->seen, name) : -1;
+		size_t size = (size_t)(at - begin) - (sizeof TOLD_BODY - 1), left = MEMORY_BYTES - m->used;
+		free(name);
+		if (rc < 0)
+			return -1;
+		if (rc > 0)
+			m->used += size < left ? size : left;
+	}
+	return 0;
 }
 
 void memory_forgotten(struct memory *m)

@@ -25,6 +25,8 @@ int memory_touch(struct memory *m, const char *dir);
  * more, -1 with *e (before the first was told: a file that the job names cannot be read). What was cut or left out is
  * added to notes. NULL m: 0. */
 int memory_next(struct memory *m, struct buf *out, struct buf *name, struct buf *notes, struct error *e);
+/* A text that was told, of a conversation that is gone on with: its file is not told again. -1: no memory. */
+int memory_told(struct memory *m, const char *text, size_t n);
 /* What was told does not stand in the conversation any more: the first files are to be told again, and the others when
  * they are touched again. */
 void memory_forgotten(struct memory *m);

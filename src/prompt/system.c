@@ -33,18 +33,13 @@ static void paragraph(struct buf *out, const char *text)
 	buf_adds(out, text);
 }
 
-void system_prompt(const struct job *job, const struct place *place, struct buf *out)
+void system_prompt(const struct job *job, const struct place *place, const char *environment, struct buf *out)
 {
 	bool none = job->system && !*job->system;
-	struct buf where = BUF_INIT(65536);
 
 	paragraph(out, job->system ? job->system : built_in);
 	paragraph(out, job->system_append);
 	if (!none && permissions_mode(place->permissions) == MODE_PLAN)
 		paragraph(out, plan_mode);
-	if (job->environment) {
-		system_environment(place, &where);
-		paragraph(out, buf_str(&where));
-	}
-	buf_release(&where);
+	paragraph(out, environment);
 }

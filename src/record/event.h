@@ -316,6 +316,10 @@ bool recorder_named_file(const struct recorder *r); /* an event named a file in 
 void event_print_schema(struct buf *out);
 /* Plain text on stdout for --help, --version, --print-schema. 0 or -1 with *e. */
 int out_print(const char *text, size_t n, struct error *e);
+/* A result that an earlier run wrote, given again: the line as it stands there and `resumed_result` beside it, or in the
+ * format text the answer alone. Complete and written. */
+int recorder_repeat(const struct recorder_config *cfg, const char *line, const char *answer, size_t n,
+                    const int64_t *deadline, struct error *e);
 /* A zeroed result outside any run, in the given format: complete and written. `reason` is mostly TERM_SETUP_FAILED
  * (then `startup` names the reason, else it is NULL), or an abort while start-up waited for stdin; exit_code is the
  * process's; the deadline is recorder_drain's. */

@@ -1,6 +1,7 @@
 #include "record/reason.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const struct continue_row continues[CONT_COUNT] = {
 #define X(sym, name, turn, text) [sym] = { name, turn, text },
@@ -22,6 +23,14 @@ const struct continue_row *continue_row(enum continue_reason r)
 const struct terminal_row *terminal_row(enum terminal_reason r)
 {
 	return r > TERM_NONE && r < TERM_COUNT ? &terminals[r] : NULL;
+}
+
+enum terminal_reason terminal_find(const char *name)
+{
+	for (int r = TERM_NONE + 1; r < TERM_COUNT; r++)
+		if (!strcmp(terminals[r].name, name))
+			return (enum terminal_reason)r;
+	return TERM_NONE;
 }
 
 int terminal_exit_code(enum terminal_reason r, bool transient)

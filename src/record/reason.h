@@ -100,6 +100,8 @@ struct terminal_row {
 
 const struct continue_row *continue_row(enum continue_reason r); /* NULL for CONT_NONE */
 const struct terminal_row *terminal_row(enum terminal_reason r); /* NULL for TERM_NONE */
+/* TERM_NONE: there is no such name. */
+enum terminal_reason terminal_find(const char *name);
 /* The exit code; transient counts for TERM_MODEL_ERROR alone. */
 int terminal_exit_code(enum terminal_reason r, bool transient);
 /* The exit-code table as text, one row a line, ascending, as --help shows it. */

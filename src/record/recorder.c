@@ -382,6 +382,38 @@ bool recorder_named_file(const struct recorder *r)
 	return r->named_file;
 }
 
+static int repeat(struct recorder *r, const char *line, const char *answer, size_t n, struct error *e)
+{
+	struct buf text = BUF_INIT(BUF_HUGE);
+	size_t len = strlen(line);
+	int rc = 0;
+
+	buf_add(&r->line, line, len && line[len - 1] == '}' ? len - 1 : len);
+	buf_adds(&r->line, ",\"resumed_result\":true}");
+	buf_add(&text, answer, n);
+	buf_addc(&text, '\n');
+	if (end_line(r, e) || buf_check(&text, "the answer", e))
+		rc = -1;
+	else if (r->cfg.format == OUTPUT_TEXT)
+		rc = out_write(r->out, text.data, text.len, e);
+	else if (r->cfg.format == OUTPUT_JSON)
+		rc = out_write(r->out, r->line.data, r->line.len, e);
+	buf_release(&text);
+	return rc || write_line(r, e) ? -1 : 0;
+}
+
+int recorder_repeat(const struct recorder_config *cfg, const char *line, const char *answer, size_t n,
+                    const int64_t *deadline, struct error *e)
+{
+	struct recorder *r = recorder_open(cfg, e);
+	int rc = r ? repeat(r, line, answer, n, e) : -1;
+
+	if (rc == 0)
+		rc = recorder_drain(r, deadline, e);
+	recorder_free(r);
+	return rc;
+}
+
 static struct recorder *open_for_failure(struct recorder_config cfg)
 {
 	struct recorder *r = recorder_open(&cfg, NULL);

@@ -7,7 +7,7 @@
  * may have had an effect (so far as its blocks are whole), else it is left out; each call without a result has one that
  * says so. Memory stays below twice the conversation; the file is read once, line by line.
  *
- * Life cycle: resume_read -> (history taken over by history_exchange) -> resumed_release.
+ * Life cycle: resume_read -> (the history moved to where the run has it) -> resumed_release.
  */
 #ifndef QUERN_RECORD_RESUME_H
 #define QUERN_RECORD_RESUME_H
@@ -47,6 +47,12 @@ struct resumed_call {
 	bool started; /* an unsafe one had begun: whether it had an effect is not known */
 };
 
+/* What a call changed in tool/'s own memory, a JSON object. */
+struct resumed_state {
+	char *id; /* of the call, whose result may have left the conversation since */
+	char *json;
+};
+
 struct resumed {
 	struct history
 	        history; /* valid for a request if it ends with a message of the user's; may end with an answer */
@@ -61,7 +67,7 @@ struct resumed {
 	char *result_line;           /* then: that line, whole */
 	char *loop_state;            /* the newest, a JSON object that loop/ wrote (deps.emit of EVENT_HISTORY); NULL */
 	char **summaries;   /* lines about rounds: the name of one, its line, ...; NULL terminated, may be NULL */
-	char **tool_states; /* of each call whose result is in the conversation, in order: tool/ wrote them */
+	struct resumed_state *tool_states; /* in order; tool/ wrote them */
 	size_t ntool_states;
 	struct resumed_call *interrupted; /* the calls that got a result of ours */
 	size_t ninterrupted;
@@ -70,9 +76,22 @@ struct resumed {
 	bool torn;
 };
 
-/* 1: *r is filled. 0: there is no such file, or nothing is in it: a fresh run. -1 with *e: what is there is no record
- * of a run ("FILE:LINE: what"), or cannot be read. */
-int resume_read(const char *path, struct resumed *r, struct error *e);
+struct resume_source {
+	const char *path;
+	/* What an attempt cost, nano-USD, -1 = not known; asked for what no result has summed up. NULL: not known. */
+	int64_t (*cost)(void *ctx, const char *model, const struct usage *u);
+	void *ctx;
+};
+
+/* 1: *r is filled. 0: there is no such file, or no conversation has begun in it: a fresh run. -1 with *e: what is there
+ * is no record of a run ("FILE:LINE: what"), or cannot be read. Of a file that grows meanwhile only what is there now
+ * is read. */
+int resume_read(const struct resume_source *src, struct resumed *r, struct error *e);
 void resumed_release(struct resumed *r);
+
+/* Adds an attempt; a cost that is not known stays so. -1: no memory. */
+int session_totals_pay(struct session_totals *t, const char *model, const struct usage *u, int64_t cost);
+int session_totals_add(struct session_totals *t, const struct session_totals *more);
+void session_totals_release(struct session_totals *t);
 
 #endif

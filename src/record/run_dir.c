@@ -10,9 +10,9 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "base/tree.h"
 #include "record/private.h"
 #include "record/run_place.h"
-#include "base/tree.h"
 
 /* Files that may still grow: calls run side by side, so only the newest can. Older ones are measured once. */
 #define GROWING_MAX 64
@@ -25,6 +25,7 @@ struct file {
 struct run_dir {
 	struct run_place place;
 	int64_t max_bytes;
+	bool resumes, left_alone;
 	bool tried;
 	struct error why;        /* why there is none, once tried */
 	char *tmp;               /* the tools' TMPDIR, owned, or NULL */
@@ -44,6 +45,8 @@ struct run_dir *run_dir_open(const struct run_dir_config *cfg, struct error *e)
 		return NULL;
 	}
 	d->max_bytes = cfg->max_bytes;
+	d->resumes = cfg->resumes;
+	d->left_alone = cfg->left_alone;
 	if (run_place_init(&d->place, cfg, e) == 0)
 		return d;
 	run_dir_free(d, true);
@@ -55,7 +58,8 @@ void run_dir_prepare(struct run_dir *d)
 	if (d->tried)
 		return;
 	d->tried = true;
-	run_place_make(&d->place, &d->why);
+	if (run_place_make(&d->place, &d->why) == 0 && !d->place.explicit_dir)
+		d->place.made |= d->left_alone;
 }
 
 int run_dir_needs(struct run_dir *d, const char *write[3], const char *parents[3])
@@ -222,20 +226,45 @@ const char *run_dir_store(struct run_dir *d, const char *name, const void *p, si
 	return NULL;
 }
 
+/* Named after the session, so that a run that goes on finds what one that was killed has left. NULL: errno says why. */
+static char *tmp_of_session(const struct run_dir *d, const char *base)
+{
+	char name[NAME_LEN + 32];
+	struct stat st;
+
+	snprintf(name, sizeof name, "quern-tmp-%.*s", NAME_LEN, d->place.session_id);
+	char *path = private_path(base, name);
+	if (path && d->resumes && lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+		tree_remove(path);
+	if (path && private_dir(path) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+static char *tmp_of_any_name(const char *base)
+{
+	char *path = private_path(base, "quern-tmp-XXXXXX");
+
+	if (path && private_temp_dir(path))
+		return path;
+	free(path);
+	return NULL;
+}
+
 const char *run_dir_tmp(struct run_dir *d, struct error *e)
 {
 	const char *given = getenv("TMPDIR");
 	const char *const bases[] = { given && given[0] == '/' ? given : NULL, "/tmp" };
 
 	for (size_t i = 0; !d->tmp && i < sizeof bases / sizeof bases[0]; i++) {
-		char *path = bases[i] ? private_path(bases[i], "quern-tmp-XXXXXX") : NULL;
-		if (path && private_temp_dir(path)) {
-			d->tmp = path;
-			break;
-		}
-		if (path)
+		if (!bases[i])
+			continue;
+		d->tmp = tmp_of_session(d, bases[i]);
+		if (!d->tmp)
+			d->tmp = tmp_of_any_name(bases[i]);
+		if (!d->tmp)
 			error_sys(e, "cannot make a directory for temporary files in '%s'", bases[i]);
-		free(path);
 	}
 	return d->tmp;
 }

@@ -140,8 +140,8 @@ int run_check(struct job *job, struct buf *notes, struct error *e)
 {
 	struct world w = { .job = job, .arena = ARENA_INIT };
 	int rc = world_workspace(&w, e) || world_open_sandbox(&w, e) || world_check_bypass(&w, e) ||
-	         world_models(&w, e) || world_permissions(&w, e) || world_open_hooks(&w, e) ||
-	         world_find_attachments(&w, e) || check_tape(&w, e);
+	         world_models(&w, e) || world_check_record(&w, notes, e) || world_permissions(&w, e) ||
+	         world_open_hooks(&w, e) || world_find_attachments(&w, e) || check_tape(&w, e);
 
 	if (rc == 0) {
 		tell_marks(&w, notes);
@@ -158,6 +158,7 @@ int run_check(struct job *job, struct buf *notes, struct error *e)
 	attachments_release(&w.attachments);
 	told_release(&w.told);
 	permissions_free(w.permissions);
+	resumed_release(&w.record);
 	arena_release(&w.arena);
 	return rc ? -1 : 0;
 }

@@ -32,6 +32,14 @@ static const struct catalog_row *row_of(struct world *w, const char *model)
 	return row;
 }
 
+int64_t world_cost(const struct world *w, const char *model, const struct usage *u)
+{
+	for (size_t i = 0; i < w->nmodels; i++)
+		if (!strcmp(w->models[i].name, model))
+			return catalog_cost(w->models[i].row, u);
+	return catalog_cost(catalog_or_default(model), u);
+}
+
 static int check_price(const char *model, const struct catalog_row *row, struct error *e)
 {
 	const struct usage one = { .input = 1 };
@@ -164,7 +172,9 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.tool_concurrency = (size_t)job->tool_concurrency,
 		.max_stop_blocks = (int)job->max_stop_blocks,
 		.max_repairs = (int)job->verify.max_repairs,
-		.told_first = w->history.n ? w->history.v[0]->n - 1 : 0, /* the task is one block */
+		.source = w->resumes ? "resume" : "startup",
+		.goes_on = w->goes_on,
+		.told_first = w->history.n ? w->history.v[w->history.n - 1]->n - 1 : 0, /* the task is one block */
 		.token_target = job->token_target,
 		.denied_ends = strcmp(job->on_denied, "fail") == 0,
 		.calls_wait = !strcmp(job->tool_executor, "batch"),
@@ -182,5 +192,6 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.sandbox = { sandbox_mode_name(sandbox_mode(w->sandbox)), w->job->sandbox_network, w->enforced,
 		             w->missing, sandbox_abi(w->sandbox), w->confined },
 		.audit = world_audit(w, c->system, c->tools_json),
+		.environment = w->environment,
 	};
 }

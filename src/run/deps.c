@@ -45,6 +45,7 @@ static int model_start(void *ctx, const struct model_request *req, struct error 
 		toolbox_answer_begins(w->toolbox);
 	if (m == w->model)
 		w->asked = req->kind;
+	w->requests += req->kind != MODEL_COUNT;
 	return m->ops->start(m, req, e);
 }
 
@@ -71,6 +72,7 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 {
 	struct world *w = ctx;
 
+	w->tool_calls++;
 	return toolbox_start(w->toolbox, use, world_on_tool, w, now, e);
 }
 
@@ -153,6 +155,8 @@ static void prepare_result(struct world *w, struct event *ev)
 	ev->u.result.audit = w->audit;
 	if (recorder_named_file(w->recorder))
 		ev->u.result.run_dir = run_dir_made(w->run_dir);
+	if (world_sum_up(w, &ev->u.result))
+		log_warn("no memory is left to sum up what the session came to");
 }
 
 /* A wait that a person would take for a hang is told without -v. */
@@ -218,7 +222,7 @@ int world_emit(void *ctx, struct event *ev, struct error *e)
 	if (rc == 0)
 		rc = world_record_point(w, ev, e);
 	if (rc == 0 && ev->kind == EVENT_INIT)
-		rc = world_tell_notes(w, e);
+		rc = world_tell_resumed(w, &ev->u.init, e) || world_tell_notes(w, e) ? -1 : 0;
 	world_session_emitted(w, ev);
 	return rc;
 }

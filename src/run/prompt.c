@@ -8,11 +8,28 @@
 #include "prompt/mention.h"
 #include "prompt/system.h"
 
+/* Where and when the run works; a session that goes on tells what it was told at first. */
+static const char *environment(struct world *w)
+{
+	struct buf b = BUF_INIT(65536);
+
+	if (!w->job->environment || w->environment)
+		return w->environment;
+	if (w->record.environment) {
+		w->environment = w->record.environment;
+		return w->environment;
+	}
+	system_environment(&w->place, &b);
+	w->environment = b.failed ? NULL : arena_strdup(&w->arena, buf_str(&b));
+	buf_release(&b);
+	return w->environment;
+}
+
 const char *world_system_prompt(struct world *w)
 {
 	struct buf b = BUF_INIT((size_t)4 << 20);
 
-	system_prompt(w->job, &w->place, &b);
+	system_prompt(w->job, &w->place, environment(w), &b);
 	const char *text = b.len ? arena_strndup(&w->arena, buf_str(&b), b.len) : NULL;
 	buf_release(&b);
 	return text;
@@ -77,11 +94,11 @@ static int tell_memory(struct world *w, struct error *e)
 	return rc;
 }
 
-static int open_memory(struct world *w, struct error *e)
+int world_open_memory(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
 
-	if (!job->memory_auto && !(job->memory_files && *job->memory_files))
+	if (w->memory || (!job->memory_auto && !(job->memory_files && *job->memory_files)))
 		return 0;
 	w->memory = memory_open(&w->place, job->memory_auto ? NULL : job->memory_files);
 	return w->memory ? 0 : error_nomem(e);
@@ -94,7 +111,7 @@ int world_tell_first(struct world *w, const struct message *first, struct error 
 	if (w->told_first)
 		return 0;
 	w->told_first = true;
-	if (open_memory(w, e) || find_mentions(w, first, e) || tell_memory(w, e) ||
+	if (world_open_memory(w, e) || find_mentions(w, first, e) || tell_memory(w, e) ||
 	    attach_tell(&w->attachments, &wait, &w->told, e))
 		return -1;
 	attachments_release(&w->attachments);

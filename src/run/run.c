@@ -12,6 +12,7 @@
 static const char *const setup_names[] = {
 	[SETUP_SIGNALS] = "internal_error",
 	[SETUP_OPTIONS] = "config_invalid",
+	[SETUP_RESUME] = "resume_unavailable",
 	[SETUP_KEEPER] = "workspace_unavailable",
 	[SETUP_WORKSPACE] = "cwd_unavailable",
 	[SETUP_SANDBOX] = "sandbox_required_unavailable",
@@ -51,6 +52,8 @@ static int tear_down(struct world *w)
 	sandbox_free(w->sandbox);
 	world_queue_release(w);
 	history_release(&w->history);
+	resumed_release(&w->record);
+	session_totals_release(&w->totals);
 	message_unref(w->task);
 	memory_free(w->memory);
 	told_release(&w->told);
@@ -106,6 +109,17 @@ static int drive(struct world *w, int *died_by)
 	return out.exit_code;
 }
 
+/* There is nothing to do: nothing is sent, and nothing is started. */
+static int repeat(struct world *w)
+{
+	struct error e = ERROR_INIT;
+
+	if (world_repeat_result(w, &e) == 0)
+		return 0;
+	log_error("%s", e.msg);
+	return terminal_exit_code(TERM_INTERNAL_ERROR, false);
+}
+
 int run_agent(struct job *job, char **envp)
 {
 	struct world w = { .job = job,
@@ -124,6 +138,8 @@ int run_agent(struct job *job, char **envp)
 	if (world_set_up(&w, &step, &e)) {
 		code = setup_failed(&w, step, &e);
 		died_by = w.signo;
+	} else if (w.repeats) {
+		code = repeat(&w);
 	} else if (!job->stream_input) {
 		code = drive(&w, &died_by);
 	} else if (world_converse(&w, &code, &died_by, &e)) {

@@ -239,6 +239,8 @@ static int take_prompt(struct talk *t, struct error *e)
 	struct world *w = t->s.w;
 	struct message *task = w->task;
 
+	if (w->goes_on && !t->s.loop)
+		return open_loop(t, e) ? -1 : 1;
 	if (!task)
 		return 0;
 	if (world_tell_first(w, task, e) || open_loop(t, e))

@@ -58,10 +58,14 @@ int world_check_bypass(const struct world *w, struct error *e)
 
 static int read_task(struct world *w, struct error *e)
 {
-	if (w->job->stream_input && !w->job->prompt)
+	const struct job *job = w->job;
+
+	if (w->task || (job->stream_input && !job->prompt))
 		return 0; /* it comes with the first message */
+	if (w->resumes && !job->prompt && job->stdin_mode != STDIN_CONTEXT)
+		return 0; /* it is the recorded one */
 	struct buf text = BUF_INIT(BUF_HUGE);
-	const struct task_wait wait = { w->reactor, &w->signo, w->deadline };
+	const struct task_wait wait = { w->reactor, &w->signo, w->deadline, w->resumes };
 	int rc = job_read_task(w->job, &wait, &text, e);
 
 	if (rc == 0) {
@@ -80,6 +84,8 @@ static int make_history(struct world *w, struct error *e)
 {
 	struct message *task = w->task;
 
+	if (world_take_record(w, e))
+		return -1;
 	if (!task || w->job->stream_input)
 		return 0; /* a session begins without any */
 	if (world_tell_first(w, task, e))
@@ -90,10 +96,12 @@ static int make_history(struct world *w, struct error *e)
 
 static int make_run_dir(struct world *w, struct error *e)
 {
-	struct run_dir_config cfg = { .explicit_dir = w->job->run_dir,
+	struct run_dir_config cfg = { .explicit_dir = w->job->run_dir ? w->job->run_dir : world_recorded_dir(w),
 		                      .session_id = w->session_id,
 		                      .writable_roots = world_writable_roots(w),
-		                      .max_bytes = w->job->run_dir_bytes };
+		                      .max_bytes = w->job->run_dir_bytes,
+		                      .resumes = w->resumes,
+		                      .left_alone = w->resumes && !w->record.run_dir };
 
 	if (!cfg.writable_roots)
 		return error_nomem(e);
@@ -345,6 +353,19 @@ static int check_descriptors(const struct job *job, struct error *e)
 	                 (unsigned long long)files.rlim_cur, unused, needed);
 }
 
+/* A record that is gone on with says what there is to do, before anything else is looked at. */
+static int read_record(struct world *w, enum setup_step *step, struct error *e)
+{
+	*step = SETUP_RESUME;
+	if (world_read_record(w, e))
+		return -1;
+	*step = SETUP_TASK;
+	if (w->resumes && read_task(w, e))
+		return -1;
+	world_judge_record(w);
+	return 0;
+}
+
 int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 {
 	struct recorder_config rec;
@@ -365,6 +386,10 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 	*step = SETUP_KEY; /* before all that may take long: the key is readable in /proc as long as it stands there */
 	if (world_take_key(w, e))
 		return -1;
+	if (read_record(w, step, e))
+		return -1;
+	if (w->repeats)
+		return 0;
 	*step = SETUP_KEEPER;
 	if (world_keeps(w) && world_start_keeper(w, e))
 		return -1;
@@ -384,7 +409,7 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 	if (world_find_attachments(w, e))
 		return -1;
 	*step = SETUP_TASK;
-	if (read_task(w, e))
+	if (!w->resumes && read_task(w, e))
 		return -1;
 	*step = SETUP_KEY; /* whoever has no task either is told of that */
 	if (check_key(w, e))

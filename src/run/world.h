@@ -77,9 +77,20 @@ struct world {
 	struct session *session; /* NULL: there is one task, and nothing is read while it is worked on */
 	bool result_is_last;     /* it is out: no event may stand behind it */
 
+	const char *environment;    /* the block of the system prompt; NULL: none */
 	struct run_digests digests; /* of what the run was given */
 	struct event_audit audit;   /* that, as events tell it */
 	struct record *recording;   /* the bundle of this run; NULL: none was asked for */
+
+	/* a run that goes on */
+	struct resumed record;
+	bool resumes;                        /* there is a record, and *record is filled */
+	bool goes_on;                        /* no message is new: what was begun is gone on with */
+	bool repeats;                        /* there is nothing left to do: the old result is the result */
+	bool resume_told;                    /* the events say so */
+	size_t known_messages, known_blocks; /* in the history, and in the last of them, that the record told of */
+	int64_t turns, requests, tool_calls, duration_ms; /* of this process so far */
+	struct session_totals totals;                     /* of all */
 
 	/* the queue */
 	struct queued *first, *last, *current;
@@ -99,6 +110,7 @@ struct world {
 enum setup_step {
 	SETUP_SIGNALS,
 	SETUP_OPTIONS,
+	SETUP_RESUME,
 	SETUP_KEEPER,
 	SETUP_WORKSPACE,
 	SETUP_SANDBOX,
@@ -140,6 +152,8 @@ void world_stop_keeper(struct world *w);
 
 /* ---- config.c: from the job to what the rooms take ---- */
 enum permission_mode world_permission_mode(const struct job *job);
+/* What an attempt costs, nano-USD; -1 = not known. */
+int64_t world_cost(const struct world *w, const char *model, const struct usage *u);
 /* What is known of the job's models, and what can be refused without reading anything. */
 int world_models(struct world *w, struct error *e);
 /* The marks in that model's window. -1 with *e: they do not ascend. */
@@ -226,6 +240,22 @@ const char *world_command_note(struct world *w);          /* for the model; in t
 int world_confine(struct world *w, struct error *e);      /* this process: after this, nothing else can be set up */
 int world_judge_sandbox(const struct world *w, struct error *e); /* is it enough for the tools on offer? */
 
+/* ---- resume.c: a run that goes on from a record ---- */
+/* Reads it, if the job names one that is there; needs the models. From here on the session is its. */
+int world_read_record(struct world *w, struct error *e);
+/* What is to be done, now that the task is known, if the job has one: it goes on, or it repeats. The recorded task is
+ * not added again. */
+void world_judge_record(struct world *w);
+const char *world_recorded_dir(const struct world *w); /* its run directory, NULL = none that could be used */
+/* The conversation, what tools and memory knew of it; needs the tools. */
+int world_take_record(struct world *w, struct error *e);
+/* Behind the first init event. */
+int world_tell_resumed(struct world *w, const struct event_init *init, struct error *e);
+/* Fills in what all runs came to. -1: no memory. */
+int world_sum_up(struct world *w, struct event_result *res);
+int world_repeat_result(struct world *w, struct error *e);
+int world_check_record(struct world *w, struct buf *notes, struct error *e);
+
 /* ---- prompt.c: what the model is told beside the task ---- */
 /* The system prompt; NULL = none. */
 const char *world_system_prompt(struct world *w);
@@ -234,6 +264,8 @@ int world_find_attachments(struct world *w, struct error *e);
 /* In front of the first message: reads the memory files and what is attached, also what the message mentions, into
  * the history. Needs the supervisor, and may wait for a child. Does nothing when it is called again. */
 int world_tell_first(struct world *w, const struct message *first, struct error *e);
+/* Opens the memory that the job asks for, before anything is told. */
+int world_open_memory(struct world *w, struct error *e);
 /* What was told, a line each, for the init event; NULL = nothing. In the arena. */
 const char *const *world_told(struct world *w);
 /* Behind the init event: what was cut or left out of it. */

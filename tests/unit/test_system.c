@@ -11,7 +11,11 @@
 static const char *prompt(struct prompt_world *w, const struct job *job)
 {
 	buf_clear(&w->out);
-	system_prompt(job, &w->place, &w->out);
+	struct buf where = BUF_INIT(65536);
+	if (job->environment)
+		system_environment(&w->place, &where);
+	system_prompt(job, &w->place, buf_str(&where), &w->out);
+	buf_release(&where);
 	return buf_str(&w->out);
 }
 

@@ -14,7 +14,7 @@ enum feed { FEED_PIPE, FEED_FILE, FEED_FILE_MIDDLE, FEED_SOCKET, FEED_NULL, FEED
 static int read_task(const struct job *job, int64_t deadline, struct buf *task, struct error *e)
 {
 	int stop = 0;
-	struct task_wait wait = { reactor_open(e), &stop, deadline };
+	struct task_wait wait = { reactor_open(e), &stop, deadline, false };
 
 	assert_non_null(wait.reactor);
 	int rc = job_read_task(job, &wait, task, e);

@@ -1,0 +1,438 @@
+/* What each kind of line says of the run. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/resume_private.h"
+
+static int replace(char **s, char *text)
+{
+	free(*s);
+	*s = text;
+	return text ? 0 : -1;
+}
+
+/* A member that may be missing. */
+static int take_text(char **s, const struct json *doc, int tok)
+{
+	return json_type(doc, tok) == JSON_STRING ? replace(s, json_strdup(doc, tok, NULL)) : 0;
+}
+
+static void take_hex(char out[DIGEST_HEX + 1], const struct json *doc, int tok)
+{
+	char *text = json_strdup(doc, tok, NULL);
+
+	out[0] = '\0';
+	if (text && strlen(text) == DIGEST_HEX)
+		memcpy(out, text, DIGEST_HEX + 1);
+	free(text);
+}
+
+static bool take_uuid(char out[UUID_LEN + 1], const struct json *doc, int tok)
+{
+	size_t n;
+	const char *raw = json_raw(doc, tok, &n);
+
+	memset(out, '0', UUID_LEN);
+	out[UUID_LEN] = '\0';
+	if (json_type(doc, tok) != JSON_STRING || n != UUID_LEN + 2)
+		return false;
+	memcpy(out, raw + 1, UUID_LEN);
+	return strspn(out, "0123456789abcdefABCDEF-") == UUID_LEN;
+}
+
+/* The same text as JSON, as it stands. */
+static char *raw_dup(const struct json *doc, int tok)
+{
+	size_t n;
+	const char *raw = json_raw(doc, tok, &n);
+
+	return raw ? strndup(raw, n) : NULL;
+}
+
+static int member(const struct json *doc, const char *key)
+{
+	return json_get(doc, json_root(doc), key);
+}
+
+static int nomem_if(int failed, struct error *e)
+{
+	return failed ? error_nomem(e) : 0;
+}
+
+/* ---- where a run stands ---- */
+
+static int take_init(struct reader *rd, const struct json *doc, struct error *e)
+{
+	struct resumed *r = rd->r;
+	char session[UUID_LEN + 1];
+	int audit = member(doc, "quern_audit");
+
+	if (json_absent(doc, member(doc, "quern_version")) || !take_uuid(session, doc, member(doc, "session_id")))
+		return 0; /* of another program */
+	if (strcmp(session, r->session_id) != 0) {
+		reader_forget_session(rd);
+		memcpy(r->session_id, session, sizeof session);
+		rd->spent.now.runs = 1;
+	}
+	rd->known = true;
+	take_hex(r->digests.job, doc, json_get(doc, audit, "job_sha256"));
+	take_hex(r->digests.system, doc, json_get(doc, audit, "system_sha256"));
+	take_hex(r->digests.tools, doc, json_get(doc, audit, "tools_sha256"));
+	return nomem_if(take_text(&r->cwd, doc, member(doc, "cwd")) ||
+	                        take_text(&r->environment, doc, member(doc, "quern_environment")),
+	                e);
+}
+
+static int take_resume(struct reader *rd, const struct json *doc, struct error *e)
+{
+	(void)doc;
+	return reader_close_answer(rd, e) || nomem_if(spent_new_run(rd), e) ? -1 : 0;
+}
+
+static void not_ended(struct resumed *r)
+{
+	r->ended = false;
+	free(r->result_line);
+	r->result_line = NULL;
+}
+
+static int take_result(struct reader *rd, const struct json *doc, struct error *e)
+{
+	struct resumed *r = rd->r;
+	bool again = false;
+	char *name;
+
+	if (!json_absent(doc, member(doc, "startup_failure_reason")) ||
+	    (json_bool(doc, member(doc, "resumed_result"), &again) && again))
+		return 0;
+	name = json_strdup(doc, member(doc, "terminal_reason"), NULL);
+	r->reason = name ? terminal_find(name) : TERM_NONE;
+	free(name);
+	r->ended = r->reason != TERM_NONE;
+	return nomem_if(replace(&r->result_line, strndup(doc->text, doc->len)) || spent_result(rd, doc), e);
+}
+
+/* ---- the conversation ---- */
+
+/* The user's words: the blocks [FROM, TO) of the last message. */
+static int take_prompt(struct reader *rd, const struct json *doc, int range)
+{
+	const struct history *h = &rd->talk.history;
+	const struct message *last = h->n ? h->v[h->n - 1] : NULL;
+	int first = json_first(doc, range);
+	int64_t from = json_int_or(doc, first, 0), to = json_int_or(doc, json_next(doc, range, first), 0);
+	struct message *m = message_new(ROLE_USER);
+	int rc = m ? 0 : -1;
+
+	for (int64_t i = from < 0 ? 0 : from; rc == 0 && last && i < to && i < (int64_t)last->n; i++)
+		rc = message_add(m, block_ref(last->blocks[i]));
+	message_unref(rd->r->prompt);
+	rd->r->prompt = m;
+	return rc;
+}
+
+static int take_history(struct reader *rd, const struct json *doc, struct error *e)
+{
+	int messages = member(doc, "messages"), state = member(doc, "state"), prompt = member(doc, "prompt");
+
+	if (messages >= 0 && talk_set(&rd->talk, doc, messages, e))
+		return -1;
+	reader_forget_answer(rd);
+	reader_forget_begun(rd, NULL);
+	rd->talk.open = false;
+	if (json_type(doc, state) == JSON_OBJECT && replace(&rd->r->loop_state, raw_dup(doc, state)))
+		return error_nomem(e);
+	if (json_type(doc, prompt) != JSON_ARRAY)
+		return 0;
+	not_ended(rd->r);
+	return nomem_if(take_prompt(rd, doc, prompt), e);
+}
+
+static int note_line(struct reader *rd, const char *uuid)
+{
+	char(*grown)[UUID_LEN + 1] = realloc(rd->answer, (rd->nanswer + 1) * sizeof *grown);
+
+	if (!grown)
+		return -1;
+	rd->answer = grown;
+	memcpy(rd->answer[rd->nanswer++], uuid, UUID_LEN + 1);
+	return 0;
+}
+
+/* Its line is out now. */
+static void settle_begun(struct reader *rd, const struct block *b)
+{
+	for (size_t i = 0; b->kind == BLOCK_TOOL_USE && i < rd->nbegun; i++)
+		if (!strcmp(rd->begun[i].id, b->id)) {
+			block_unref(rd->begun[i].block);
+			rd->begun[i].block = NULL;
+		}
+}
+
+static struct block *block_of(const struct json *doc, int tok, struct error *e)
+{
+	size_t n;
+	const char *raw = json_raw(doc, tok, &n);
+
+	return block_from_json(raw ? raw : "", n, e);
+}
+
+static int add_line(struct reader *rd, enum role role, const char *uuid, struct block *b, bool ends, struct error *e)
+{
+	int rc = talk_line(&rd->talk, role, uuid, b, ends);
+
+	if (rc == 0 && role == ROLE_ASSISTANT) {
+		settle_begun(rd, b);
+		rc = note_line(rd, uuid);
+	} else if (rc == 0 && b->kind == BLOCK_TOOL_RESULT) {
+		reader_forget_begun(rd, b->id);
+	}
+	return nomem_if(rc, e);
+}
+
+/* The same answer's lines bear one id. */
+static int begin_answer(struct reader *rd, const struct json *doc, int message)
+{
+	int id = json_get(doc, message, "id");
+
+	if (rd->nanswer && rd->answer_id && json_eq(doc, id, rd->answer_id))
+		return 0;
+	reader_forget_answer(rd);
+	return json_type(doc, id) == JSON_STRING ? replace(&rd->answer_id, json_strdup(doc, id, NULL)) : 0;
+}
+
+static int take_assistant(struct reader *rd, const struct json *doc, struct error *e)
+{
+	int message = member(doc, "message"), content = json_get(doc, message, "content");
+	bool ends = !json_absent(doc, json_get(doc, message, "stop_reason"));
+	char uuid[UUID_LEN + 1];
+	int rc = 0;
+
+	if (json_eq(doc, json_get(doc, message, "model"), "<synthetic>"))
+		return 0;
+	not_ended(rd->r);
+	if (begin_answer(rd, doc, message) || spent_assistant(rd, doc, message, ends))
+		return error_nomem(e);
+	take_uuid(uuid, doc, member(doc, "uuid"));
+	for (int at = json_first(doc, content); rc == 0 && at >= 0; at = json_next(doc, content, at)) {
+		struct block *b = block_of(doc, at, e);
+		rc = b ? add_line(rd, ROLE_ASSISTANT, uuid, b, ends, e) : -1;
+		block_unref(b);
+	}
+	if (ends) {
+		rd->talk.open = false;
+		reader_forget_answer(rd);
+	}
+	return rc;
+}
+
+static int note_state(struct resumed *r, const char *id, char *json)
+{
+	struct resumed_state *grown = realloc(r->tool_states, (r->ntool_states + 1) * sizeof *grown);
+	char *copy = strdup(id);
+
+	if (grown)
+		r->tool_states = grown;
+	if (!grown || !copy || !json) {
+		free(copy);
+		free(json);
+		return -1;
+	}
+	grown[r->ntool_states++] = (struct resumed_state){ copy, json };
+	return 0;
+}
+
+static int take_user(struct reader *rd, const struct json *doc, struct error *e)
+{
+	int content = json_path(doc, json_root(doc), "message.content"), state = member(doc, "quern_state");
+	bool shown_again = false;
+	char uuid[UUID_LEN + 1];
+	int rc = 0;
+
+	if (json_bool(doc, member(doc, "isReplay"), &shown_again) && shown_again)
+		return 0;
+	not_ended(rd->r);
+	reader_forget_answer(rd); /* whatever its end was: it has results */
+	take_uuid(uuid, doc, member(doc, "uuid"));
+	for (int at = json_first(doc, content); rc == 0 && at >= 0; at = json_next(doc, content, at)) {
+		struct block *b = block_of(doc, at, e);
+		rc = b ? add_line(rd, ROLE_USER, uuid, b, true, e) : -1;
+		bool result = rc == 0 && b->kind == BLOCK_TOOL_RESULT;
+		rd->spent.now.tool_calls += result;
+		if (result && json_type(doc, state) == JSON_OBJECT)
+			rc = nomem_if(note_state(rd->r, b->id, raw_dup(doc, state)), e);
+		block_unref(b);
+	}
+	return rc;
+}
+
+static int take_tombstone(struct reader *rd, const struct json *doc, struct error *e)
+{
+	int uuids = member(doc, "uuids");
+	char uuid[UUID_LEN + 1];
+
+	for (int at = json_first(doc, uuids); at >= 0; at = json_next(doc, uuids, at))
+		if (take_uuid(uuid, doc, at))
+			talk_withdraw(&rd->talk, uuid);
+	reader_forget_answer(rd);
+	reader_forget_begun(rd, NULL);
+	rd->talk.open = false;
+	return nomem_if(spent_tombstone(rd, doc), e);
+}
+
+static int take_tool_start(struct reader *rd, const struct json *doc, struct error *e)
+{
+	int block = member(doc, "block");
+	struct begun b = { json_strdup(doc, member(doc, "tool_use_id"), NULL),
+		           json_strdup(doc, member(doc, "tool_name"), NULL), NULL };
+	struct begun *grown = realloc(rd->begun, (rd->nbegun + 1) * sizeof *grown);
+
+	if (grown)
+		rd->begun = grown;
+	if (!b.id || !b.name || !grown) {
+		free(b.id);
+		free(b.name);
+		return grown ? 0 : error_nomem(e);
+	}
+	grown[rd->nbegun++] = b;
+	if (json_type(doc, block) != JSON_OBJECT)
+		return 0;
+	grown[rd->nbegun - 1].block = block_of(doc, block, e);
+	return grown[rd->nbegun - 1].block ? 0 : -1;
+}
+
+/* A line about a round: its name, then the line. */
+static int note_summary(struct reader *rd, char *round, char *text)
+{
+	struct resumed *r = rd->r;
+	char **grown = round && text ? realloc(r->summaries, (rd->nsummaries + 3) * sizeof *grown) : NULL;
+
+	if (!grown) {
+		free(round);
+		free(text);
+		return -1;
+	}
+	r->summaries = grown;
+	grown[rd->nsummaries++] = round;
+	grown[rd->nsummaries++] = text;
+	grown[rd->nsummaries] = NULL;
+	return 0;
+}
+
+static int take_summary(struct reader *rd, const struct json *doc, struct error *e)
+{
+	int text = member(doc, "text");
+
+	if (spent_other(rd, doc, member(doc, "model"), member(doc, "usage")))
+		return error_nomem(e);
+	if (json_type(doc, text) != JSON_STRING)
+		return 0;
+	return nomem_if(note_summary(rd, json_strdup(doc, member(doc, "round"), NULL), json_strdup(doc, text, NULL)),
+	                e);
+}
+
+/* ---- what else was paid ---- */
+
+static int take_boundary(struct reader *rd, const struct json *doc, struct error *e)
+{
+	return nomem_if(spent_other(rd, doc, member(doc, "quern_model"), member(doc, "quern_usage")), e);
+}
+
+static int take_status(struct reader *rd, const struct json *doc, struct error *e)
+{
+	return json_absent(doc, member(doc, "quern_model")) ? 0 : take_boundary(rd, doc, e);
+}
+
+static int take_retry(struct reader *rd, const struct json *doc, struct error *e)
+{
+	return nomem_if(spent_other(rd, doc, member(doc, "model"), member(doc, "usage")), e);
+}
+
+/* ---- all of them ---- */
+
+static const struct row {
+	const char *type, *subtype;
+	bool whole; /* its strings matter */
+	int (*take)(struct reader *rd, const struct json *doc, struct error *e);
+} rows[] = {
+	{ "assistant", NULL, true, take_assistant },
+	{ "user", NULL, true, take_user },
+	{ "result", NULL, true, take_result },
+	{ "system", "init", false, take_init },
+	{ "system", "quern_history", true, take_history },
+	{ "system", "quern_tool_start", true, take_tool_start },
+	{ "system", "quern_summary", true, take_summary },
+	{ "system", "quern_tombstone", true, take_tombstone },
+	{ "system", "quern_resume", false, take_resume },
+	{ "system", "compact_boundary", false, take_boundary },
+	{ "system", "status", false, take_status },
+	{ "system", "api_retry", false, take_retry },
+};
+
+static const struct row *row_of(const struct json *doc)
+{
+	int type = member(doc, "type"), subtype = member(doc, "subtype");
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (json_eq(doc, type, rows[i].type) && (!rows[i].subtype || json_eq(doc, subtype, rows[i].subtype)))
+			return &rows[i];
+	return NULL;
+}
+
+bool reader_needs_whole(const struct json *doc)
+{
+	const struct row *row = row_of(doc);
+
+	return row && row->whole;
+}
+
+int reader_note_place(struct reader *rd, const struct json *doc, struct error *e)
+{
+	struct resumed *r = rd->r;
+	static const char *const names[] = { "run_dir", "quern_output_file", "quern_file", "result_file" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		int tok = member(doc, names[i]);
+		if (json_type(doc, tok) != JSON_STRING)
+			continue;
+		if (take_text(&r->run_dir, doc, tok))
+			return error_nomem(e);
+		char *slash = i ? strrchr(r->run_dir, '/') : NULL;
+		if (slash)
+			slash[slash == r->run_dir] = '\0';
+		break;
+	}
+	return 0;
+}
+
+int reader_take(struct reader *rd, const struct json *doc, struct error *e)
+{
+	const struct row *row = row_of(doc);
+	int64_t ms;
+
+	if (row && row->take == take_init)
+		return row->take(rd, doc, e);
+	if (!rd->known || !json_eq(doc, member(doc, "session_id"), rd->r->session_id))
+		return 0; /* of a session that did not come to its init, or of nobody's */
+	if (json_int(doc, member(doc, "quern_ms"), &ms) && ms >= 0)
+		spent_time(rd, ms);
+	if (reader_note_place(rd, doc, e))
+		return -1;
+	return row ? row->take(rd, doc, e) : 0;
+}
+
+void reader_forget_session(struct reader *rd)
+{
+	struct resumed *r = rd->r;
+	size_t lines = r->lines, unreadable = r->unreadable;
+
+	resumed_release(r);
+	r->lines = lines;
+	r->unreadable = unreadable;
+	talk_release(&rd->talk);
+	rd->talk = (struct talk)TALK_INIT;
+	spent_release(&rd->spent);
+	reader_forget_answer(rd);
+	reader_forget_begun(rd, NULL);
+	rd->nsummaries = 0;
+}

@@ -1,0 +1,71 @@
+/*
+ * Inside the reading of a record: resume.c has the lines come, resume_line.c knows what each kind of line says,
+ * resume_spent.c what was paid, resume_end.c what the conversation is where the lines end.
+ */
+#ifndef QUERN_RECORD_RESUME_PRIVATE_H
+#define QUERN_RECORD_RESUME_PRIVATE_H
+
+#include "base/json.h"
+#include "record/resume.h"
+#include "record/talk.h"
+
+/* A call that is begun and has no result yet. */
+struct begun {
+	char *id, *name;
+	struct block *block; /* its line is not out; NULL = it is. A reference */
+};
+
+struct spent {
+	struct session_totals before; /* runs that are over */
+	struct session_totals now;
+	/* the answer that comes in: counted when its last line is there, or when another begins */
+	char *model;
+	struct usage usage;
+	bool open;
+	int64_t ms, counted; /* of this process: the newest line's time, and how much of it a result has told */
+};
+
+struct reader {
+	const struct resume_source *src;
+	struct resumed *r;
+	struct talk talk;
+	struct spent spent;
+	struct begun *begun;
+	size_t nbegun;
+	size_t nsummaries; /* strings in r->summaries */
+	/* the lines of the answer that is not known to be whole: its end, or a result, makes it so */
+	char (*answer)[UUID_LEN + 1];
+	size_t nanswer;
+	char *answer_id; /* of its message */
+	bool known;      /* an init line of ours was there */
+	size_t foreign;  /* the first line that no run of ours writes in front of its init; 0 = none */
+};
+
+/* ---- resume_line.c ---- */
+/* One whole line. -1 with *e. */
+int reader_take(struct reader *rd, const struct json *doc, struct error *e);
+/* Where the file is that the line names, if it names one. */
+int reader_note_place(struct reader *rd, const struct json *doc, struct error *e);
+/* Must it be whole to be of use? */
+bool reader_needs_whole(const struct json *doc);
+void reader_forget_session(struct reader *rd); /* another one begins */
+
+/* ---- resume_spent.c ---- */
+void spent_time(struct reader *rd, int64_t ms);
+int spent_assistant(struct reader *rd, const struct json *doc, int message, bool ends);
+int spent_tombstone(struct reader *rd, const struct json *doc);
+int spent_other(struct reader *rd, const struct json *doc, int model, int usage); /* a request beside the main ones */
+int spent_result(struct reader *rd, const struct json *doc);
+int spent_new_run(struct reader *rd); /* the process is another from here */
+int spent_finish(struct reader *rd);  /* *r has the totals */
+void spent_release(struct spent *spent);
+
+/* ---- resume_end.c ---- */
+/* The process has ended here: an answer that is not whole is kept as far as it may be, or left out. */
+int reader_close_answer(struct reader *rd, struct error *e);
+/* Each call without a result gets one. */
+int reader_answer_calls(struct reader *rd, struct error *e);
+void reader_forget_begun(struct reader *rd, const char *id); /* NULL: all */
+void reader_forget_answer(struct reader *rd);
+
+#endif

@@ -1,0 +1,165 @@
+/* What was paid, from the lines alone: a process that was killed has no result that would sum it up. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/resume_private.h"
+
+static int pay(struct reader *rd, const char *model, const struct usage *u)
+{
+	const struct resume_source *src = rd->src;
+	int64_t cost = src->cost ? src->cost(src->ctx, model, u) : -1;
+
+	return session_totals_pay(&rd->spent.now, model, u, cost);
+}
+
+/* The answer that came in is paid, whatever became of it. */
+static int close_answer(struct reader *rd, bool whole)
+{
+	struct spent *s = &rd->spent;
+
+	if (!s->open)
+		return 0;
+	s->open = false;
+	s->now.requests++;
+	s->now.cost_lower_bound |= !whole; /* how much more it wrote is not known */
+	return pay(rd, s->model ? s->model : "", &s->usage);
+}
+
+/* Time goes forward in a process, and begins anew with the next. */
+void spent_time(struct reader *rd, int64_t ms)
+{
+	struct spent *s = &rd->spent;
+
+	if (ms < s->ms) {
+		s->now.duration_ms += s->ms - s->counted;
+		s->counted = 0;
+	}
+	s->ms = ms;
+}
+
+int spent_assistant(struct reader *rd, const struct json *doc, int message, bool ends)
+{
+	struct spent *s = &rd->spent;
+	int stop = json_get(doc, message, "stop_reason");
+
+	if (!rd->nanswer && close_answer(rd, false)) /* another one began */
+		return -1;
+	char *model = json_strdup(doc, json_get(doc, message, "model"), NULL);
+	if (!model)
+		return -1;
+	free(s->model);
+	s->model = model;
+	s->usage = (struct usage){ 0 };
+	usage_read(&s->usage, doc, json_get(doc, message, "usage"));
+	s->open = true;
+	if (!ends)
+		return 0;
+	usage_add(&s->now.accepted, &s->usage);
+	s->now.turns += !json_eq(doc, stop, "pause_turn");
+	return close_answer(rd, true);
+}
+
+int spent_tombstone(struct reader *rd, const struct json *doc)
+{
+	struct spent *s = &rd->spent;
+	int usage = json_get(doc, json_root(doc), "usage");
+
+	if (!s->open) { /* none of its lines was out: the model is the one that answered last */
+		s->usage = (struct usage){ 0 };
+		s->open = true;
+	}
+	usage_read(&s->usage, doc, usage);
+	return close_answer(rd, false);
+}
+
+int spent_other(struct reader *rd, const struct json *doc, int model, int usage)
+{
+	struct usage u = { 0 };
+
+	rd->spent.now.requests++;
+	if (json_type(doc, usage) != JSON_OBJECT)
+		return 0;
+	char *name = json_strdup(doc, model, NULL);
+	if (!name)
+		return json_type(doc, model) == JSON_STRING ? -1 : 0;
+	usage_read(&u, doc, usage);
+	int rc = pay(rd, name, &u);
+	free(name);
+	return rc;
+}
+
+static int64_t nano_usd(const struct json *doc, int tok)
+{
+	double usd;
+
+	return json_double(doc, tok, &usd) && usd >= 0 && usd < 9e9 ? (int64_t)(usd * 1e9 + 0.5) : -1;
+}
+
+static int take_model(struct session_totals *t, const struct json *doc, int key)
+{
+	int row = json_value_of(doc, key);
+	char *name = json_strdup(doc, key, NULL);
+	struct usage u = { 0 };
+
+	usage_read(&u, doc, json_get(doc, row, "usage"));
+	int rc = name ? session_totals_pay(t, name, &u, nano_usd(doc, json_get(doc, row, "costUSD"))) : -1;
+	free(name);
+	return rc;
+}
+
+/* The result knows the whole session, better than its lines tell it. */
+int spent_result(struct reader *rd, const struct json *doc)
+{
+	struct spent *s = &rd->spent;
+	int totals = json_get(doc, json_root(doc), "session_totals");
+	struct session_totals t = { .runs = json_int_or(doc, json_get(doc, totals, "runs"), 1),
+		                    .turns = json_int_or(doc, json_get(doc, totals, "turns"), 0),
+		                    .requests = json_int_or(doc, json_get(doc, totals, "requests"), 0),
+		                    .tool_calls = json_int_or(doc, json_get(doc, totals, "tool_calls"), 0),
+		                    .duration_ms = json_int_or(doc, json_get(doc, totals, "duration_ms"), 0) };
+	int models = json_get(doc, totals, "models"), rc = 0;
+
+	if (json_type(doc, totals) != JSON_OBJECT)
+		return 0;
+	usage_read(&t.accepted, doc, json_get(doc, totals, "usage"));
+	json_bool(doc, json_get(doc, totals, "cost_lower_bound"), &t.cost_lower_bound);
+	for (int key = json_first(doc, models); rc == 0 && key >= 0; key = json_next(doc, models, key))
+		rc = take_model(&t, doc, key);
+	s->open = false;
+	session_totals_release(&s->before);
+	session_totals_release(&s->now);
+	s->now = t;
+	s->counted = s->ms;
+	return rc;
+}
+
+int spent_new_run(struct reader *rd)
+{
+	struct spent *s = &rd->spent;
+
+	if (close_answer(rd, false) || session_totals_add(&s->before, &s->now))
+		return -1;
+	session_totals_release(&s->now);
+	s->now.runs = 1;
+	return 0;
+}
+
+int spent_finish(struct reader *rd)
+{
+	struct spent *s = &rd->spent;
+
+	spent_time(rd, 0);
+	if (spent_new_run(rd))
+		return -1;
+	rd->r->totals = s->before;
+	s->before = (struct session_totals){ 0 };
+	return 0;
+}
+
+void spent_release(struct spent *s)
+{
+	session_totals_release(&s->before);
+	session_totals_release(&s->now);
+	free(s->model);
+	*s = (struct spent){ 0 };
+}

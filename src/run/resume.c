@@ -1,0 +1,314 @@
+/* A run that goes on from a record: what is taken from it, what is said of it, and when there is nothing left to do. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "message/id_set.h"
+#include "run/world.h"
+
+static int64_t cost_of(void *ctx, const char *model, const struct usage *u)
+{
+	return world_cost(ctx, model, u);
+}
+
+int world_read_record(struct world *w, struct error *e)
+{
+	const struct resume_source src = { w->job->resume_path, cost_of, w };
+	int rc = src.path ? resume_read(&src, &w->record, e) : 0;
+
+	if (rc < 0)
+		return error_prefix(e, "resume");
+	if (rc == 0) {
+		if (src.path)
+			log_verbose("resume: nothing was begun in '%s': a fresh run", src.path);
+		return 0;
+	}
+	w->resumes = true;
+	memcpy(w->session_id, w->record.session_id, sizeof w->session_id);
+	return 0;
+}
+
+/* Words that came on stdin beside the task cannot be asked for again. */
+static bool same_words(const struct block *was, const char *now, size_t n, bool stdin_left)
+{
+	static const char beside[] = "\n\n<stdin>\n";
+
+	if (was->text_len < n || memcmp(was->text, now, n) != 0)
+		return false;
+	return was->text_len == n || (stdin_left && !strncmp(was->text + n, beside, sizeof beside - 1));
+}
+
+/* Is what the job asks for what the record was about last? The record holds no secrets. */
+static bool same_prompt(const struct world *w)
+{
+	const struct message *was = w->record.prompt;
+	const struct block *now = w->task->blocks[0];
+	struct buf text = BUF_INIT(BUF_HUGE);
+	bool same = false;
+
+	if (!was || was->n != 1 || was->blocks[0]->kind != BLOCK_TEXT)
+		return false;
+	if (buf_add(&text, now->text, now->text_len) == 0) {
+		secrets_mask(w->secrets, &text);
+		same = same_words(was->blocks[0], buf_str(&text), text.len, w->job->stdin_mode != STDIN_CONTEXT);
+	}
+	buf_release(&text);
+	return same;
+}
+
+void world_judge_record(struct world *w)
+{
+	const struct resumed *r = &w->record;
+
+	if (!w->resumes || (w->task && !same_prompt(w)))
+		return;
+	message_unref(w->task);
+	w->task = NULL;
+	if (w->job->stream_input)
+		w->goes_on = !r->ended;
+	else if (r->ended && r->reason == TERM_COMPLETED)
+		w->repeats = true;
+	else
+		w->goes_on = true;
+}
+
+/* ---- the run directory ---- */
+
+/* Where events of the record name files, if it is a place of ours. */
+const char *world_recorded_dir(const struct world *w)
+{
+	const char *dir = w->resumes ? w->record.run_dir : NULL;
+	struct stat st;
+
+	if (!dir || dir[0] != '/' || lstat(dir, &st))
+		return NULL;
+	if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077))
+		return dir;
+	log_warn("the run directory '%s' of the record is not this user's alone: another one is taken", dir);
+	return NULL;
+}
+
+/* ---- the conversation ---- */
+
+/* The calls whose results stand in it as they came. */
+static int note_shown(const struct message *m, struct id_set **ids)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc >= 0 && i < m->n; i++)
+		if (m->blocks[i]->kind == BLOCK_TOOL_RESULT && !m->blocks[i]->cleared)
+			rc = id_set_add(ids, m->blocks[i]->id);
+	return rc < 0 ? -1 : 0;
+}
+
+/* What tools knew, but for what does not stand in the conversation any more. */
+static int restore_tools(struct world *w, struct error *e)
+{
+	const struct resumed *r = &w->record;
+	struct id_set *shown = NULL;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < w->history.n; i++)
+		rc = note_shown(w->history.v[i], &shown);
+	for (size_t i = 0; rc == 0 && i < r->ntool_states; i++)
+		if (!id_set_has(shown, r->tool_states[i].id))
+			toolbox_forget(w->toolbox, r->tool_states[i].id);
+	id_set_free(shown);
+	return rc == -1 ? error_nomem(e) : rc;
+}
+
+/* What was told in front of the task, or when a directory was touched, is not told again. */
+static int restore_memory(struct world *w)
+{
+	const struct history *h = &w->history;
+
+	for (size_t i = 0; w->memory && i < h->n; i++)
+		for (size_t k = 0; h->v[i]->role == ROLE_USER && k < h->v[i]->n; k++) {
+			const struct block *b = h->v[i]->blocks[k];
+			if (b->kind == BLOCK_TEXT && memory_told(w->memory, b->text, b->text_len))
+				return -1;
+		}
+	return 0;
+}
+
+int world_take_record(struct world *w, struct error *e)
+{
+	if (!w->resumes)
+		return 0;
+	w->history = w->record.history;
+	w->record.history = (struct history)HISTORY_INIT;
+	w->known_messages = w->history.n;
+	w->known_blocks = w->history.n ? w->history.v[w->history.n - 1]->n : 0;
+	attachments_release(&w->attachments); /* they were told */
+	attachments_init(&w->attachments, &w->place);
+	if (world_open_memory(w, e))
+		return -1;
+	return restore_memory(w) ? error_nomem(e) : restore_tools(w, e);
+}
+
+/* ---- what is said of it ---- */
+
+static const char *differs(const char *name, const char *was, const char *is)
+{
+	return *was && is && strcmp(was, is) != 0 ? name : NULL;
+}
+
+/* Another job, another directory: nothing that keeps the run from going on, but whoever reads it should know. */
+static void list_changes(const struct world *w, const struct event_init *init, const char *changed[5])
+{
+	const struct resumed *r = &w->record;
+	const char *const all[] = {
+		differs("job", r->digests.job, init->audit.job),
+		differs("system", r->digests.system, init->audit.system),
+		differs("tools", r->digests.tools, init->audit.tools),
+		r->cwd ? differs("cwd", r->cwd, init->cwd) : NULL,
+	};
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i])
+			changed[n++] = all[i];
+	changed[n] = NULL;
+}
+
+static int tell_event(struct world *w, const struct event_init *init, struct error *e)
+{
+	const struct resumed *r = &w->record;
+	const char *changed[5], **ids = arena_alloc(&w->arena, (r->ninterrupted + 1) * sizeof *ids);
+	struct event ev = { .kind = EVENT_RESUME };
+
+	if (!ids)
+		return error_nomem(e);
+	for (size_t i = 0; i < r->ninterrupted; i++)
+		ids[i] = r->interrupted[i].id;
+	ids[r->ninterrupted] = NULL;
+	list_changes(w, init, changed);
+	for (const char **what = changed; *what; what++)
+		log_warn("resume: not as it was when '%s' was written: %s", w->job->resume_path, *what);
+	ev.u.resume = (struct event_resume){
+		.file = w->job->resume_path,
+		.from_reason = r->ended ? terminal_row(r->reason)->name : NULL,
+		.interrupted = ids,
+		.changed = changed,
+		.lines = r->lines,
+		.torn = r->torn,
+	};
+	return recorder_emit(w->recorder, &ev, e);
+}
+
+static bool is_interrupted(const struct resumed *r, const char *id)
+{
+	for (size_t i = 0; i < r->ninterrupted; i++)
+		if (!strcmp(r->interrupted[i].id, id))
+			return true;
+	return false;
+}
+
+/* The results that we made stand in the record, too: whoever reads it next finds each call answered. */
+static int tell_results(struct world *w, struct error *e)
+{
+	const struct message *m = w->known_messages ? w->history.v[w->known_messages - 1] : NULL;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && m && i < w->known_blocks; i++) {
+		struct event ev = { .kind = EVENT_USER };
+		if (m->blocks[i]->kind != BLOCK_TOOL_RESULT || !is_interrupted(&w->record, m->blocks[i]->id))
+			continue;
+		ev.u.user = (struct event_user){ .block = m->blocks[i] };
+		rc = recorder_emit(w->recorder, &ev, e);
+	}
+	return rc;
+}
+
+int world_tell_resumed(struct world *w, const struct event_init *init, struct error *e)
+{
+	if (!w->resumes || w->resume_told)
+		return 0;
+	w->resume_told = true;
+	return tell_event(w, init, e) || tell_results(w, e) ? -1 : 0;
+}
+
+/* ---- what all runs came to ---- */
+
+int world_sum_up(struct world *w, struct event_result *res)
+{
+	struct session_totals *t = &w->totals;
+
+	w->turns += res->num_turns;
+	w->duration_ms += res->duration_ms;
+	session_totals_release(t);
+	*t = (struct session_totals){ .runs = 1,
+		                      .turns = w->turns,
+		                      .requests = w->requests,
+		                      .tool_calls = w->tool_calls,
+		                      .duration_ms = w->duration_ms,
+		                      .accepted = res->usage,
+		                      .cost_lower_bound = res->cost_lower_bound };
+	for (size_t i = 0; i < res->nmodels; i++)
+		if (session_totals_pay(t, res->models[i].model, &res->models[i].usage, res->models[i].cost_nano_usd))
+			return -1;
+	if (session_totals_add(t, &w->record.totals))
+		return -1;
+	res->totals = t;
+	return 0;
+}
+
+/* ---- the old result ---- */
+
+/* The answer's text: beside the line, if that had no room for it. */
+static int old_answer(const struct json *line, struct buf *out, struct error *e)
+{
+	char *path = json_strdup(line, json_get(line, json_root(line), "result_file"), NULL);
+	int rc;
+
+	if (path)
+		rc = io_read_file(AT_FDCWD, path, out, e);
+	else
+		rc = json_str(line, json_get(line, json_root(line), "result"), out) ? error_nomem(e) : 0;
+	free(path);
+	return rc;
+}
+
+int world_repeat_result(struct world *w, struct error *e)
+{
+	const char *line = w->record.result_line;
+	struct buf answer = BUF_INIT(BUF_HUGE);
+	struct json doc = JSON_INIT;
+	struct recorder_config cfg;
+
+	world_fill_recorder(w, &cfg);
+	int rc = json_parse(&doc, line, strlen(line), JSON_BORROW, e);
+	if (rc == 0 && cfg.format == OUTPUT_TEXT)
+		rc = old_answer(&doc, &answer, e);
+	if (rc == 0)
+		rc = recorder_repeat(&cfg, line, buf_str(&answer), answer.len, world_drain_deadline(w), e);
+	json_release(&doc);
+	buf_release(&answer);
+	return rc;
+}
+
+/* ---- --check ---- */
+
+int world_check_record(struct world *w, struct buf *notes, struct error *e)
+{
+	const struct resumed *r = &w->record;
+
+	if (!w->job->resume_path || world_read_record(w, e))
+		return w->job->resume_path ? -1 : 0;
+	if (!w->resumes) {
+		buf_addf(notes, "# resume: nothing was begun in '%s': a fresh run\n", w->job->resume_path);
+		return 0;
+	}
+	buf_addf(notes, "# resume: session %s, %zu messages; %s%s", r->session_id, r->history.n,
+	         r->ended ? "it ended with " : "it did not come to an end",
+	         r->ended ? terminal_row(r->reason)->name : "");
+	if (r->ninterrupted)
+		buf_addf(notes, "; calls without a result: %zu", r->ninterrupted);
+	buf_adds(notes, r->torn ? "; its last line is torn\n" : "\n");
+	return 0;
+}

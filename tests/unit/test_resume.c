@@ -1,0 +1,634 @@
+/* A record as it may lie there after a run, or after a kill: what is read out of it. */
+#include "test.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json_out.h"
+#include "record/resume.h"
+
+#define SESSION "11111111-1111-4111-8111-111111111111"
+#define OTHER   "22222222-2222-4222-8222-222222222222"
+
+struct file {
+	char dir[64], path[128];
+	FILE *f;
+	unsigned uuids;
+	struct resumed r;
+	struct error e;
+};
+
+static int setup(void **state)
+{
+	struct file *f = calloc(1, sizeof *f);
+
+	assert_non_null(f);
+	snprintf(f->dir, sizeof f->dir, "/tmp/quern-test-XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	snprintf(f->path, sizeof f->path, "%s/run.ndjson", f->dir);
+	f->f = fopen(f->path, "w");
+	assert_non_null(f->f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct file *f = *state;
+	char command[160];
+
+	fclose(f->f);
+	resumed_release(&f->r);
+	snprintf(command, sizeof command, "rm -rf '%s'", f->dir);
+	assert_int_equal(system(command), 0);
+	free(f);
+	return 0;
+}
+
+/* ---- lines ---- */
+
+static const char *uuid(unsigned n)
+{
+	static char text[4][40];
+	static unsigned at;
+	char *out = text[at++ % 4];
+
+	snprintf(out, 40, "00000000-0000-4000-8000-%012u", n);
+	return out;
+}
+
+static void __attribute__((format(printf, 3, 4))) line(struct file *f, const char *session, const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs("{", f->f);
+	va_start(ap, fmt);
+	vfprintf(f->f, fmt, ap);
+	va_end(ap);
+	fprintf(f->f, ",\"quern_ms\":%u,\"session_id\":\"%s\",\"uuid\":\"%s\"}\n", 10 * f->uuids, session,
+	        uuid(f->uuids));
+	f->uuids++;
+}
+
+static void init_of(struct file *f, const char *session)
+{
+	line(f, session,
+	     "\"type\":\"system\",\"subtype\":\"init\",\"cwd\":\"/work\",\"quern_version\":\"1\",\"quern_environment\":"
+	     "\"Today\",\"quern_audit\":{\"job_sha256\":"
+	     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}");
+}
+
+static void init(struct file *f)
+{
+	init_of(f, SESSION);
+}
+
+static void history(struct file *f, const char *messages, const char *more)
+{
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_history\",\"messages\":%s%s", messages, more);
+}
+
+static void task(struct file *f)
+{
+	history(f, "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"beside\"},{\"type\":\"text\",\"text\":\"do it\"}]}]",
+	        ",\"prompt\":[1,2],\"state\":{\"a\":1}");
+}
+
+static void answer(struct file *f, const char *id, const char *block, const char *stop)
+{
+	line(f, SESSION,
+	     "\"type\":\"assistant\",\"message\":{\"id\":\"%s\",\"model\":\"m\",\"role\":\"assistant\",\"content\":[%s],"
+	     "\"stop_reason\":%s,\"usage\":{\"input_tokens\":10,\"output_tokens\":5}}",
+	     id, block, stop);
+}
+
+#define TEXT(t)       "{\"type\":\"text\",\"text\":\"" t "\"}"
+#define CALL(id)      "{\"type\":\"tool_use\",\"id\":\"" id "\",\"name\":\"Bash\",\"input\":{}}"
+#define RESULT(id, t) "{\"type\":\"tool_result\",\"tool_use_id\":\"" id "\",\"content\":\"" t "\"}"
+#define THOUGHT       "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}"
+
+static void user(struct file *f, const char *block, const char *more)
+{
+	line(f, SESSION, "\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":[%s]}%s", block, more);
+}
+
+static void begins(struct file *f, const char *id, const char *more)
+{
+	line(f, SESSION,
+	     "\"type\":\"system\",\"subtype\":\"quern_tool_start\",\"tool_use_id\":\"%s\",\"tool_name\":\"Bash\"%s", id,
+	     more);
+}
+
+static void ends(struct file *f, const char *reason)
+{
+	line(f, SESSION,
+	     "\"type\":\"result\",\"terminal_reason\":\"%s\",\"session_totals\":{\"runs\":1,\"turns\":3,\"requests\":4,"
+	     "\"tool_calls\":2,\"duration_ms\":70,\"usage\":{\"input_tokens\":7},\"models\":{\"m\":{\"usage\":{"
+	     "\"input_tokens\":100,\"output_tokens\":50},\"costUSD\":0.000000123}}}",
+	     reason);
+}
+
+static void torn(struct file *f, const char *text)
+{
+	fputs(text, f->f);
+}
+
+/* Every token costs a nano-dollar. */
+static int64_t cost(void *ctx, const char *model, const struct usage *u)
+{
+	(void)ctx;
+	return *model ? u->input + u->output : -1;
+}
+
+static int take(struct file *f)
+{
+	const struct resume_source src = { f->path, cost, NULL };
+
+	fflush(f->f);
+	resumed_release(&f->r);
+	f->e = (struct error)ERROR_INIT;
+	int rc = resume_read(&src, &f->r, &f->e);
+	if (rc < 0)
+		assert_true(f->e.code != ERR_NONE);
+	return rc;
+}
+
+/* The conversation, a word a block: "u:beside,do it a:tu_1 u:=tu_1". */
+static const char *talk(const struct file *f)
+{
+	static struct buf b = BUF_INIT(65536);
+	const struct history *h = &f->r.history;
+
+	buf_clear(&b);
+	for (size_t i = 0; i < h->n; i++) {
+		buf_addf(&b, "%s%s:", i ? " " : "", h->v[i]->role == ROLE_USER ? "u" : "a");
+		for (size_t k = 0; k < h->v[i]->n; k++) {
+			const struct block *x = h->v[i]->blocks[k];
+			const char *word = x->kind == BLOCK_TEXT ? x->text : x->id ? x->id : "?";
+			buf_addf(&b, "%s%s%s", k ? "," : "", x->kind == BLOCK_TOOL_RESULT ? "=" : "", word);
+		}
+	}
+	return buf_str(&b);
+}
+
+static const struct block *last_block(const struct file *f)
+{
+	const struct message *m = f->r.history.v[f->r.history.n - 1];
+
+	return m->blocks[m->n - 1];
+}
+
+/* ---- tests ---- */
+
+static void nothing_is_a_fresh_run(void **state)
+{
+	struct file *f = *state;
+
+	assert_int_equal(take(f), 0);
+	unlink(f->path);
+	assert_int_equal(take(f), 0);
+	f->f = freopen(f->path, "w", f->f);
+	torn(f, "{\"type\":\"sys");
+	assert_int_equal(take(f), 0);
+}
+
+static void a_start_that_failed_is_a_fresh_run(void **state)
+{
+	struct file *f = *state;
+
+	line(f, OTHER, "\"type\":\"result\",\"terminal_reason\":\"turn_setup_failed\",\"startup_failure_reason\":\"x\"");
+	assert_int_equal(take(f), 0);
+	init(f);
+	assert_int_equal(take(f), 0);
+	task(f);
+	assert_int_equal(take(f), 1);
+	line(f, OTHER, "\"type\":\"result\",\"terminal_reason\":\"turn_setup_failed\",\"startup_failure_reason\":\"x\"");
+	assert_int_equal(take(f), 1);
+	assert_false(f->r.ended);
+	assert_string_equal(f->r.session_id, SESSION);
+}
+
+static void what_no_run_wrote_is_refused(void **state)
+{
+	struct file *f = *state;
+
+	torn(f, "hello\n");
+	assert_int_equal(take(f), -1);
+	assert_non_null(strstr(f->e.msg, "run.ndjson:1: "));
+	init(f); /* but notes of others beside a run's lines are passed over */
+	task(f);
+	torn(f, "[1]\n{\"type\":\"system\",\"subtype\":\"news\"}\n\n");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.unreadable, 2);
+	assert_string_equal(talk(f), "u:beside,do it");
+}
+
+static void a_straight_run(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("I look"), "null");
+	answer(f, "m1", CALL("t1"), "\"tool_use\"");
+	user(f, RESULT("t1", "out"), ",\"quern_state\":{\"cwd\":\"/x\"}");
+	answer(f, "m2", TEXT("Done"), "\"end_turn\"");
+	ends(f, "completed");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:I look,t1 u:=t1 a:Done");
+	assert_int_equal(f->r.prompt->n, 1);
+	assert_string_equal(f->r.prompt->blocks[0]->text, "do it");
+	assert_true(f->r.ended);
+	assert_int_equal(f->r.reason, TERM_COMPLETED);
+	assert_non_null(strstr(f->r.result_line, "\"completed\""));
+	assert_string_equal(f->r.loop_state, "{\"a\":1}");
+	assert_int_equal(f->r.ntool_states, 1);
+	assert_string_equal(f->r.tool_states[0].json, "{\"cwd\":\"/x\"}");
+	assert_string_equal(f->r.tool_states[0].id, "t1");
+	assert_string_equal(f->r.environment, "Today");
+	assert_string_equal(f->r.cwd, "/work");
+	assert_int_equal(f->r.digests.job[0], 'a');
+	assert_int_equal(f->r.digests.tools[0], '\0');
+	assert_int_equal(f->r.ninterrupted, 0);
+	assert_int_equal(f->r.lines, 7);
+	assert_false(f->r.torn);
+	assert_true(history_has_tool_use(&f->r.history, "t1"));
+}
+
+static void lines_that_are_not_of_the_conversation(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	user(f, TEXT("do it"), ",\"isReplay\":true");
+	line(f, SESSION,
+	     "\"type\":\"assistant\",\"message\":{\"id\":\"synthetic\",\"model\":\"<synthetic>\",\"content\":[" TEXT("oops") "],"
+	     "\"stop_reason\":null}");
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_transition\",\"reason\":\"next_turn\"");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it");
+}
+
+static void a_torn_last_line_is_passed_over(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	torn(f, "{\"type\":\"assistant\",\"mess");
+	assert_int_equal(take(f), 1);
+	assert_true(f->r.torn);
+	assert_int_equal(f->r.lines, 2);
+	assert_int_equal(f->r.unreadable, 0);
+	torn(f, "\n"); /* as the next run mends it */
+	answer(f, "m1", TEXT("Done"), "\"end_turn\"");
+	assert_int_equal(take(f), 1);
+	assert_false(f->r.torn);
+	assert_int_equal(f->r.unreadable, 1);
+	assert_string_equal(talk(f), "u:beside,do it a:Done");
+}
+
+static void a_whole_last_line_without_its_end_counts(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("Done"), "\"end_turn\"");
+	fflush(f->f);
+	assert_int_equal(ftruncate(fileno(f->f), ftell(f->f) - 1), 0);
+	assert_int_equal(take(f), 1);
+	assert_false(f->r.torn);
+	assert_string_equal(talk(f), "u:beside,do it a:Done");
+}
+
+static void an_answer_without_its_end_is_left_out(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("I"), "null");
+	answer(f, "m1", CALL("t1"), "null");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it");
+	assert_int_equal(f->r.ninterrupted, 0);
+}
+
+static void one_that_had_effects_is_kept(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("I"), "null");
+	answer(f, "m1", CALL("t1"), "null");
+	begins(f, "t1", "");
+	answer(f, "m1", CALL("t2"), "null");
+	answer(f, "m1", THOUGHT, "null"); /* may not stand at its end */
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:I,t1,t2 u:=t1,=t2");
+	assert_int_equal(f->r.ninterrupted, 2);
+	assert_true(f->r.interrupted[0].started);
+	assert_false(f->r.interrupted[1].started);
+	assert_string_equal(f->r.interrupted[0].name, "Bash");
+	const struct message *m = f->r.history.v[2];
+	assert_true(m->blocks[0]->is_error && m->blocks[1]->is_error);
+	assert_non_null(strstr(m->blocks[0]->text, "not known"));
+	assert_null(strstr(m->blocks[1]->text, "not known"));
+	assert_true(f->r.totals.cost_lower_bound);
+}
+
+static void a_call_whose_line_was_not_out(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", THOUGHT, "null");
+	begins(f, "t1", ",\"block\":" CALL("t1"));
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:?,t1 u:=t1");
+	answer(f, "m1", CALL("t1"), "\"tool_use\""); /* now it is */
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:?,t1 u:=t1");
+	assert_true(f->r.interrupted[0].started);
+	user(f, RESULT("t1", "out"), "");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:?,t1 u:=t1");
+	assert_int_equal(f->r.ninterrupted, 0);
+}
+
+static void the_first_block_of_an_answer_may_have_begun(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	begins(f, "t1", ",\"block\":" CALL("t1"));
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:t1 u:=t1");
+}
+
+static void a_result_is_missing(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", CALL("t1"), "null");
+	answer(f, "m1", CALL("t2"), "\"tool_use\"");
+	user(f, RESULT("t1", "out"), "");
+	begins(f, "t2", "");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:t1,t2 u:=t1,=t2");
+	assert_int_equal(f->r.ninterrupted, 1);
+	assert_string_equal(f->r.interrupted[0].id, "t2");
+	assert_true(f->r.interrupted[0].started);
+	assert_true(last_block(f)->is_error);
+}
+
+static void a_second_run_in_the_file(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("I"), "null"); /* killed here: left out, for good */
+	init(f);
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\"");
+	answer(f, "m2", TEXT("I do"), "null");
+	answer(f, "m2", CALL("t1"), "null");
+	begins(f, "t1", ""); /* killed here: kept */
+	init(f);
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\"");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:I do,t1 u:=t1");
+	assert_true(f->r.interrupted[0].started);
+	user(f, RESULT("t1", "interrupted"), "");
+	answer(f, "m3", TEXT("Done"), "\"end_turn\"");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:I do,t1 u:=t1 a:Done");
+	assert_int_equal(f->r.totals.runs, 3);
+}
+
+static void a_second_session_in_the_file(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", CALL("t1"), "\"tool_use\"");
+	user(f, RESULT("t1", "out"), ",\"quern_state\":{}");
+	ends(f, "max_turns");
+	init_of(f, OTHER);
+	assert_int_equal(take(f), 0); /* it came to nothing */
+	line(f, OTHER, "\"type\":\"system\",\"subtype\":\"quern_history\",\"messages\":[{\"role\":\"user\",\"content\":[" TEXT(
+	                       "else") "]}],\"prompt\":[0,1]");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(f->r.session_id, OTHER);
+	assert_string_equal(talk(f), "u:else");
+	assert_int_equal(f->r.ntool_states, 0);
+	assert_null(f->r.loop_state);
+	assert_false(f->r.ended);
+	assert_int_equal(f->r.totals.nmodels, 0);
+}
+
+static void what_is_taken_back(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("I"), "null");
+	unsigned first = f->uuids - 1;
+	answer(f, "m1", CALL("t1"), "null");
+	line(f, SESSION,
+	     "\"type\":\"system\",\"subtype\":\"quern_tombstone\",\"uuids\":[\"%s\",\"%s\"],\"message_ids\":[\"m1\"],"
+	     "\"usage\":{\"input_tokens\":10,\"output_tokens\":6}",
+	     uuid(first), uuid(first + 1));
+	answer(f, "m2", TEXT("Done"), "\"end_turn\"");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:Done");
+	assert_int_equal(f->r.totals.nmodels, 1);
+	assert_int_equal(f->r.totals.models[0].usage.input, 20);
+	assert_int_equal(f->r.totals.models[0].usage.output, 11);
+	assert_int_equal(f->r.totals.models[0].cost_nano_usd, 31);
+	assert_int_equal(f->r.totals.accepted.output, 5);
+}
+
+static void what_the_whole_conversation_is_now(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", CALL("t1"), "\"tool_use\"");
+	user(f, RESULT("t1", "out"), "");
+	history(f, "[{\"role\":\"user\",\"content\":[{\"old\":[0,1]}," TEXT("summary") "]}]", "");
+	answer(f, "m2", TEXT("Done"), "\"end_turn\"");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:do it,summary a:Done");
+	assert_true(history_has_tool_use(&f->r.history, "t1"));
+	history(f, "[{\"old\":[0,7]}]", "");
+	assert_int_equal(take(f), -1);
+	assert_non_null(strstr(f->e.msg, "run.ndjson:7: "));
+}
+
+static void a_new_message_is_not_ended(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("Done"), "\"end_turn\"");
+	ends(f, "completed");
+	history(f, "[{\"old\":[0,2]},{\"role\":\"user\",\"content\":[" TEXT("more") "]}]", ",\"prompt\":[0,1]");
+	assert_int_equal(take(f), 1);
+	assert_false(f->r.ended);
+	assert_null(f->r.result_line);
+	assert_string_equal(f->r.prompt->blocks[0]->text, "more");
+	assert_string_equal(f->r.loop_state, "{\"a\":1}");
+}
+
+static void an_old_result_that_was_given_again(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("Done"), "\"end_turn\"");
+	ends(f, "completed");
+	line(f, SESSION, "\"type\":\"result\",\"terminal_reason\":\"completed\",\"resumed_result\":true");
+	assert_int_equal(take(f), 1);
+	assert_true(f->r.ended);
+	assert_null(strstr(f->r.result_line, "resumed_result"));
+}
+
+static void what_was_paid(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("I"), "null");
+	answer(f, "m1", CALL("t1"), "\"tool_use\"");
+	user(f, RESULT("t1", "out"), "");
+	line(f, SESSION,
+	     "\"type\":\"system\",\"subtype\":\"api_retry\",\"model\":\"m\",\"usage\":{\"input_tokens\":1,"
+	     "\"output_tokens\":0}");
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"api_retry\"");
+	line(f, SESSION,
+	     "\"type\":\"system\",\"subtype\":\"compact_boundary\",\"quern_model\":\"c\",\"quern_usage\":{\"input_tokens\":"
+	     "100,\"output_tokens\":20}");
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"status\",\"status\":null");
+	line(f, SESSION,
+	     "\"type\":\"system\",\"subtype\":\"quern_summary\",\"round\":\"t1\",\"text\":\"looked\",\"model\":\"s\",\"usage\":{"
+	     "\"input_tokens\":3,\"output_tokens\":2}");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.totals.runs, 1);
+	assert_int_equal(f->r.totals.turns, 1);
+	assert_int_equal(f->r.totals.requests, 5);
+	assert_int_equal(f->r.totals.tool_calls, 1);
+	assert_int_equal(f->r.totals.duration_ms, 90);
+	assert_int_equal(f->r.totals.nmodels, 3);
+	assert_int_equal(f->r.totals.models[0].usage.input, 11);
+	assert_int_equal(f->r.totals.models[0].cost_nano_usd, 16);
+	assert_int_equal(f->r.totals.models[1].cost_nano_usd, 120);
+	assert_string_equal(f->r.totals.models[2].model, "s");
+	assert_string_equal(f->r.summaries[0], "t1");
+	assert_string_equal(f->r.summaries[1], "looked");
+	assert_null(f->r.summaries[2]);
+	ends(f, "max_turns"); /* knows better */
+	answer(f, "m2", TEXT("Done"), "\"end_turn\"");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.totals.nmodels, 1);
+	assert_int_equal(f->r.totals.models[0].usage.input, 110);
+	assert_int_equal(f->r.totals.models[0].cost_nano_usd, 138);
+	assert_int_equal(f->r.totals.turns, 4);
+	assert_int_equal(f->r.totals.duration_ms, 80);
+	assert_int_equal(f->r.totals.accepted.input, 17);
+	assert_false(f->r.totals.cost_lower_bound);
+}
+
+/* The line as it was, in a file of its own; what stands in the record is cut. */
+static void a_cut_line_is_taken_whole(void **state)
+{
+	struct file *f = *state;
+	char whole[160];
+
+	init(f);
+	task(f);
+	snprintf(whole, sizeof whole, "%s/event.json", f->dir);
+	FILE *w = fopen(whole, "w");
+	assert_non_null(w);
+	fprintf(w,
+	        "{\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"model\":\"m\",\"content\":[" TEXT("all of it") "],"
+	        "\"stop_reason\":\"end_turn\"},\"session_id\":\"" SESSION "\",\"uuid\":\"%s\"}\n",
+	        uuid(f->uuids));
+	fclose(w);
+	line(f, SESSION,
+	     "\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"model\":\"m\",\"content\":[" TEXT("all") "],\"stop_reason\":"
+	     "\"end_turn\"},\"quern_file\":\"%s\"",
+	     whole);
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"hook_response\",\"quern_file\":null"); /* nobody asks for it */
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:all of it");
+	assert_string_equal(f->r.run_dir, f->dir);
+	w = fopen(whole, "w"); /* another line */
+	assert_non_null(w);
+	fputs("{\"type\":\"assistant\",\"uuid\":\"x\"}", w);
+	fclose(w);
+	assert_int_equal(take(f), -1);
+	assert_non_null(strstr(f->e.msg, "run.ndjson:3: "));
+	unlink(whole);
+	assert_int_equal(take(f), -1);
+	assert_non_null(strstr(f->e.msg, "event.json"));
+}
+
+static void a_directory_is_no_record(void **state)
+{
+	struct file *f = *state;
+
+	snprintf(f->path, sizeof f->path, "%s", f->dir);
+	const struct resume_source src = { f->path, cost, NULL };
+	assert_int_equal(resume_read(&src, &f->r, &f->e), -1);
+	assert_non_null(strstr(f->e.msg, "regular"));
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(nothing_is_a_fresh_run),
+		T(a_start_that_failed_is_a_fresh_run),
+		T(what_no_run_wrote_is_refused),
+		T(a_straight_run),
+		T(lines_that_are_not_of_the_conversation),
+		T(a_torn_last_line_is_passed_over),
+		T(a_whole_last_line_without_its_end_counts),
+		T(an_answer_without_its_end_is_left_out),
+		T(one_that_had_effects_is_kept),
+		T(a_call_whose_line_was_not_out),
+		T(the_first_block_of_an_answer_may_have_begun),
+		T(a_result_is_missing),
+		T(a_second_run_in_the_file),
+		T(a_second_session_in_the_file),
+		T(what_is_taken_back),
+		T(what_the_whole_conversation_is_now),
+		T(a_new_message_is_not_ended),
+		T(an_old_result_that_was_given_again),
+		T(what_was_paid),
+		T(a_cut_line_is_taken_whole),
+		T(a_directory_is_no_record),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
