@@ -108,6 +108,8 @@ struct job {
 	/* workspace and tools */
 	const char *workspace; /* as given; resolved by run/ */
 	const char *const *add_dirs;
+	const char *workspace_save, *workspace_patch; /* output files, resolved from the start directory; NULL = none */
+	bool workspace_transaction;
 	struct job_pair *env;
 	size_t nenv;
 	const char *const *tools;

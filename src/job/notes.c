@@ -32,6 +32,32 @@ const struct job_note job_notes[] = {
 	  "begins in the last tenth of one; they are not waited for, and after three in a row that came to "
 	  "nothing no more are made" },
 	{ "workspace.dir", "The model sees its real path" },
+	{ "workspace.save",
+	  "It is written when all processes of the run have ended, however the run ended. If anything is gone, or "
+	  "became "
+	  "something else, it begins with a file .quern-deleted, which has these names with a NUL behind each: remove "
+	  "them (xargs -0 rm -df), then unpack the rest over the files as they were. Files, directories and symbolic "
+	  "links count, with their modes; owners and extended attributes do not. Our own output files are left out" },
+	{ "workspace.patch",
+	  "Likewise. For it the workspace is copied when the run begins, so that there is something to compare with. "
+	  "Left out are empty directories, modes but for the execute bit, what lies in a .git, and files over 256 MiB, "
+	  "which are counted in the result and named in the patch" },
+	{ "workspace.transaction",
+	  "The copy lies in a directory .NAME.quern-XXXXXX beside the workspace, where it shares its blocks with it if "
+	  "the "
+	  "file system can do that, or in TMPDIR if nothing can be made there; its path is the cwd of the init event. "
+	  "Only when the run ends as completed is the workspace changed: if a file that the run changed is not what it "
+	  "was "
+	  "any more, or if there is no room, nothing is, and the run ends as internal_error; else each file is put in "
+	  "place "
+	  "by a rename, and what is gone is removed last. Changed files keep their owner; they lose hard links and "
+	  "extended "
+	  "attributes. After any other end the workspace is as it was, and what was done is in workspace.save, or in "
+	  "changes.tar.zst in the run directory, which the result names. A run that is killed leaves the copy; one "
+	  "that is "
+	  "killed while it commits leaves each file old or new, and a directory .quern-commit-XXXXXXXX in the "
+	  "workspace. "
+	  "Paths of the workspace in the prompt still mean the original, which tools cannot write in a sandbox" },
 	{ "env", "They win over what is inherited" },
 	{ "limits.max_turns",
 	  "The answers that were taken into the conversation count; those that were withdrawn and repeated "

@@ -78,6 +78,9 @@ struct loop_deps {
 	/* May another user message follow the one that is being worked on? Then this result is not the last line, and
 	 * the session does not end with it. */
 	bool (*more_to_come)(void *ctx);
+	/* Before the result is made: what must be done before it can say that the run has completed, or whatever else.
+	 * -1 with *e: that failed, and no run has completed. NULL = there is nothing to do. */
+	int (*settle)(void *ctx, bool completed, struct error *e);
 	int (*emit)(void *ctx, struct event *ev, struct error *e);
 	bool (*output_full)(void *ctx); /* backlog over the high water mark: start no tool */
 	void (*new_id)(void *ctx, char out[UUID_LEN + 1]);

@@ -255,16 +255,22 @@ void loop_finish(struct loop *l, enum terminal_reason reason, struct loop_outcom
 {
 	/* memory that ran out once may be there again now: the result must still be written if it can */
 	l->nomem = l->nomem && reason == TERM_INTERNAL_ERROR;
+	summary_cancel(l);
+	struct error unsettled = ERROR_INIT;
+	const bool completed = reason == TERM_COMPLETED;
+	if (l->deps->settle && l->deps->settle(l->deps->ctx, completed, &unsettled) && completed)
+		reason = TERM_INTERNAL_ERROR;
 	*out = (struct loop_outcome){ .reason = reason };
 	out->transient = reason == TERM_MODEL_ERROR && l->failure.transient;
 	if (reason == TERM_ABORTED_STREAMING || reason == TERM_ABORTED_TOOLS)
 		out->signo = l->signo;
 	out->exit_code = out->signo ? 128 + out->signo : terminal_exit_code(reason, out->transient);
-	summary_cancel(l);
-	if (reason != TERM_COMPLETED) {
+	if (!completed) {
 		show_failure(l);
 		add_default_error(l, reason);
 	}
+	if (unsettled.code)
+		loop_add_error(l, "%s", unsettled.msg);
 	emit_result(l, out);
 	if (l->broken && reason != TERM_INTERNAL_ERROR) {
 		/* the answer is there but nobody could be told: that is no success */

@@ -210,6 +210,16 @@ struct event_control {
 	const char *error;    /* NULL: it succeeded */
 	const char *response; /* then: a JSON object, NULL = none */
 };
+/* What the run did to its workspace. */
+struct event_workspace {
+	bool told;                      /* it is known: else the counts are not written */
+	size_t changed, added, deleted; /* files and links */
+	const char *saved, *patch;      /* the files that were written; NULL = none */
+	size_t left_out;                /* of the patch, for their size */
+	bool transaction, committed;
+	const char *changes; /* the archive in the run directory of what was not committed; NULL = none */
+	const char *copy;    /* where it still lies, as it could neither be committed nor be saved; NULL */
+};
 struct event_result {
 	enum terminal_reason reason;
 	bool transient;
@@ -238,6 +248,7 @@ struct event_result {
 	int64_t retry_after_ms;             /* -1 = none */
 	int api_error_status;               /* 0 = null */
 	const char *startup_failure_reason; /* NULL unless start-up failed */
+	const struct event_workspace *workspace; /* NULL = not told */
 	struct event_audit audit;
 	const char *events_sha256;           /* of all lines before this one; NULL = not told */
 	int64_t events_bytes;                /* then: their length */

@@ -303,6 +303,8 @@ static int emit(struct recorder *r, const struct event *ev, struct error *e)
 		return error_nomem(e);
 	if (ev->kind == EVENT_USER && ev->u.user.file)
 		name_file(r, ev->u.user.file);
+	if (ev->kind == EVENT_RESULT && ev->u.result.workspace && ev->u.result.workspace->changes)
+		name_file(r, ev->u.result.workspace->changes);
 	if (ev->kind == EVENT_HOOK_RESPONSE && ev->u.hook.file)
 		name_file(r, ev->u.hook.file);
 	if (end_line(r, rc ? &later : e) || write_line(r, rc ? &later : e))

@@ -216,6 +216,34 @@ static void write_totals(struct json_out *o, const struct session_totals *t)
 	jo_end(o);
 }
 
+static void key_path(struct json_out *o, const char *key, const char *path)
+{
+	if (path)
+		jo_kstr(o, key, path);
+}
+
+static void write_workspace(struct json_out *o, const struct event_workspace *w)
+{
+	if (!w)
+		return;
+	jo_key(o, "workspace");
+	jo_object(o);
+	if (w->told) {
+		jo_kint(o, "changed", (int64_t)w->changed);
+		jo_kint(o, "added", (int64_t)w->added);
+		jo_kint(o, "deleted", (int64_t)w->deleted);
+	}
+	key_path(o, "saved", w->saved);
+	key_path(o, "patch", w->patch);
+	if (w->left_out)
+		jo_kint(o, "patch_left_out", (int64_t)w->left_out);
+	if (w->transaction)
+		jo_kbool(o, "committed", w->committed);
+	key_path(o, "changes", w->changes);
+	key_path(o, "copy", w->copy);
+	jo_end(o);
+}
+
 void line_write_result(struct line *l)
 {
 	const struct event_result *v = &l->ev->u.result;
@@ -258,6 +286,7 @@ void line_write_result(struct line *l)
 	key_strings(l, "side_effects", v->side_effects, v->nside_effects);
 	if (v->run_dir)
 		jo_kstr(o, "run_dir", v->run_dir);
+	write_workspace(o, v->workspace);
 	write_audit(o, v);
 	write_totals(o, v->totals);
 }

@@ -233,6 +233,7 @@ const struct schema_field schema_result[] = {
 	{ "permission_denials", "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/denial\"}}", false },
 	{ "side_effects", STRINGS, false },
 	{ "run_dir", STR, true },
+	{ "workspace", REF("workspace"), true },
 	{ "audit", REF("audit"), true },
 	{ "session_totals", REF("session_totals"), true },
 	{ "resumed_result", TRUE_ONLY, true },
@@ -317,6 +318,13 @@ static const struct schema_field session_totals[] = {
 	{ "models", "{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/$defs/session_model\"}}", false },
 	END,
 };
+static const struct schema_field workspace[] = {
+	{ "changed", COUNT, true },  { "added", COUNT, true },
+	{ "deleted", COUNT, true },  { "saved", STR, true },
+	{ "patch", STR, true },      { "patch_left_out", COUNT, true },
+	{ "committed", BOOL, true }, { "changes", STR, true },
+	{ "copy", STR, true },       END,
+};
 static const struct schema_field verification[] = {
 	{ "runs", COUNT, false },
 	{ "failures", COUNT, false },
@@ -387,6 +395,7 @@ static const struct {
 	{ "control_answer", control_answer },
 	{ "init_audit", init_audit },
 	{ "audit", audit },
+	{ "workspace", workspace },
 	{ "session_model", session_model },
 	{ "session_totals", session_totals },
 };

@@ -142,18 +142,38 @@ static void answer_withdrawn(void *ctx)
 	toolbox_answer_withdrawn(w->toolbox);
 }
 
+static void end_children(struct world *w)
+{
+	if (!w->supervisor)
+		return;
+	supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
+	w->supervisor = NULL;
+	if (!w->result_is_last)
+		tell_background(w);
+}
+
+int world_settle(void *ctx, bool completed, struct error *e)
+{
+	struct world *w = ctx;
+
+	if (!w->changing || world_more_to_come(w))
+		return 0;
+	end_children(w);
+	return world_end_changes(w, completed, e);
+}
+
 /* When the last result is written no child is alive, and it names the run directory only if that stays. */
 static void prepare_result(struct world *w, struct event *ev)
 {
+	const struct event_workspace *changes = world_changes(w);
+
 	if (!world_more_to_come(w)) {
-		if (w->supervisor)
-			supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
-		w->supervisor = NULL;
-		tell_background(w);
+		end_children(w);
 		world_stop_keeper(w);
 	}
 	ev->u.result.audit = w->audit;
-	if (recorder_named_file(w->recorder))
+	ev->u.result.workspace = changes;
+	if (recorder_named_file(w->recorder) || (changes && changes->changes))
 		ev->u.result.run_dir = run_dir_made(w->run_dir);
 	if (world_sum_up(w, &ev->u.result))
 		log_warn("no memory is left to sum up what the session came to");
@@ -279,6 +299,7 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.attachment = world_attachment,
 		.user_message = world_user_message,
 		.more_to_come = world_more_to_come,
+		.settle = world_settle,
 		.emit = world_emit,
 		.output_full = output_full,
 		.new_id = world_new_id,

@@ -44,6 +44,7 @@ static int tear_down(struct world *w)
 	toolbox_free(w->toolbox);
 	if (w->supervisor)
 		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
+	world_release_changes(w);
 	world_stop_keeper(w);
 	hooks_free(w->hooks); /* what is below it calls back until the supervisor has stopped */
 	permissions_free(w->permissions);

@@ -366,6 +366,11 @@ static int converse(struct talk *t, int *code, int *died_by, struct error *e)
 		log_error("%s", e->msg);
 		*code = terminal_exit_code(TERM_INTERNAL_ERROR, false);
 	}
+	s->more = false; /* what was expected behind the last result has not come */
+	if (world_settle(w, t->out.reason == TERM_COMPLETED && !rc, &late)) {
+		log_error("%s", late.msg);
+		*code = terminal_exit_code(TERM_INTERNAL_ERROR, false);
+	}
 	if (!t->out.broken && recorder_drain(w->recorder, world_drain_deadline(w), &late)) {
 		log_error("%s", late.msg);
 		*code = terminal_exit_code(TERM_INTERNAL_ERROR, false);

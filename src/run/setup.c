@@ -394,7 +394,7 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 	if (world_keeps(w) && world_start_keeper(w, e))
 		return -1;
 	*step = SETUP_WORKSPACE;
-	if (world_workspace(w, e))
+	if (world_workspace(w, e) || world_begin_changes(w, e))
 		return -1;
 	*step = SETUP_OPTIONS;
 	if (world_permissions(w, e))

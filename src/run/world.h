@@ -24,6 +24,7 @@
 #include "tool/tool.h"
 
 struct queued;  /* one event that waits for next_event */
+struct changing; /* what the run does to the workspace as a whole */
 struct record;  /* of --record */
 struct session; /* user messages on stdin, one after the other */
 
@@ -51,12 +52,13 @@ struct world {
 	const char *workspace;       /* absolute, real */
 	const char *const *add_dirs; /* likewise */
 	struct permissions *permissions;
-	const char *const *spelled; /* the absolute names that the user gave the workspace and each of add_dirs */
+	const char **spelled; /* the absolute names that the user gave the workspace and each of add_dirs */
 	struct sandbox *sandbox;
 	const char *enforced[SANDBOX_WORDS], *missing[SANDBOX_WORDS]; /* of the sandbox */
 	bool confined;                                                /* so are we */
 	struct run_dir *run_dir;
 	const char *const *child_env;
+	struct changing *changing;  /* NULL: nobody asks what the run changes */
 	struct supervisor *keeper; /* NULL: the job asks for nothing that needs it */
 	struct supervisor *supervisor;
 	struct hooks *hooks;    /* NULL: there are none */
@@ -150,6 +152,18 @@ int world_keep(struct world *w, const struct keep *call, struct buf *out, struct
 /* Before the result is written. Not from inside a callback of the reactor. Does nothing when there is none. */
 void world_stop_keeper(struct world *w);
 
+/* ---- transaction.c: workspace.save, workspace.patch, workspace.transaction ---- */
+bool world_changes_wanted(const struct job *job);
+/* With the workspace and the keeper there: looks at all files, and makes a copy if that is needed. In a transaction
+ * w->workspace is the copy from now on. */
+int world_begin_changes(struct world *w, struct error *e);
+/* When no process of the run is left that writes: saves what is to be saved, and commits if the run has completed. -1
+ * with *e: something of that failed, the rest may have been done. Does nothing when called again. */
+int world_end_changes(struct world *w, bool completed, struct error *e);
+/* For the result; NULL = not asked for, or not known yet. */
+const struct event_workspace *world_changes(const struct world *w);
+void world_release_changes(struct world *w); /* before the keeper goes: a copy that nobody will use */
+
 /* ---- config.c: from the job to what the rooms take ---- */
 enum permission_mode world_permission_mode(const struct job *job);
 /* What an attempt costs, nano-USD; -1 = not known. */
@@ -211,6 +225,8 @@ void world_hook_cancel(void *ctx, const struct hook_call *call);
 /* ---- deps.c ---- */
 void world_notice(void *ctx, const char *code, const char *text);
 int world_emit(void *ctx, struct event *ev, struct error *e);
+/* As deps.settle: where no message follows, all children are ended and what they did to the workspace is seen to. */
+int world_settle(void *ctx, bool completed, struct error *e);
 void world_deps(struct world *w, struct loop_deps *deps);
 void world_new_id(void *ctx, char out[UUID_LEN + 1]);
 int64_t world_now(void *ctx); /* monotonic ms */

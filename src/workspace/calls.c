@@ -27,6 +27,7 @@ int call_empty(const char *in, size_t in_len, int result_fd)
 }
 
 const struct child_call workspace_child_calls[] = {
-	{ "empty", call_empty },
+	{ "commit", call_commit }, { "copy", call_copy }, { "empty", call_empty }, { "patch", call_patch },
+	{ "remove", call_remove }, { "save", call_save }, { "scan", call_scan },
 };
 const size_t workspace_child_ncalls = sizeof workspace_child_calls / sizeof *workspace_child_calls;

@@ -59,10 +59,13 @@ static int setup(void **state)
 		return -1;
 	snprintf(b->out, sizeof b->out, "%s/out", b->dir);
 	snprintf(b->events, sizeof b->events, "%s/events", b->dir);
-	b->cfg = (struct recorder_config){
-		.session_id = SESSION, .version = "0.1.0", .new_uuid = count_uuid,
-		.now = fake_now, .started = 1000, .ctx = b, .fd = -1
-	};
+	b->cfg = (struct recorder_config){ .session_id = SESSION,
+		                           .version = "0.1.0",
+		                           .new_uuid = count_uuid,
+		                           .now = fake_now,
+		                           .started = 1000,
+		                           .ctx = b,
+		                           .fd = -1 };
 	b->now = 1000;
 	*state = b;
 	return 0;
@@ -518,6 +521,32 @@ static void what_a_result_says_of_all_runs(void **state)
 	assert_non_null(strstr(got, ",\"costUSD\":null}}}"));
 	free(got);
 	t.models[1].cost_nano_usd = 1;
+}
+
+static void what_a_result_says_of_the_workspace(void **state)
+{
+	struct event_workspace w = { true, 2, 1, 3, "/out/s.tar.zst", "/out/p.patch", 1, true, true, NULL, NULL };
+	struct bench *b = *state;
+	struct event ev = result_event(TERM_COMPLETED, "done");
+
+	ev.u.result.workspace = &w;
+	start(b);
+	emit(b, ev);
+	char *got = slurp(b->out, NULL);
+	assert_non_null(strstr(got,
+	                       ",\"workspace\":{\"changed\":2,\"added\":1,\"deleted\":3,\"saved\":\"/out/s.tar.zst\","
+	                       "\"patch\":\"/out/p.patch\",\"patch_left_out\":1,\"committed\":true},"));
+	assert_false(recorder_named_file(b->r));
+	free(got);
+	stop(b);
+	w = (struct event_workspace){ .transaction = true, .changes = "/run/changes.tar.zst", .copy = "/copy" };
+	start(b);
+	emit(b, ev);
+	got = slurp(b->out, NULL);
+	assert_non_null(strstr(got, ",\"workspace\":{\"committed\":false,\"changes\":\"/run/changes.tar.zst\","
+	                            "\"copy\":\"/copy\"},"));
+	assert_true(recorder_named_file(b->r));
+	free(got);
 }
 
 static void a_full_result(void **state)
@@ -1104,6 +1133,7 @@ int main(void)
 		T(system_lines),
 		T(lines_of_the_record),
 		T(what_a_result_says_of_all_runs),
+		T(what_a_result_says_of_the_workspace),
 		T(a_full_result),
 		T(a_plain_result),
 		T(stream_events_only_if_asked),

@@ -1,0 +1,398 @@
+/* What a run does to its workspace as a whole: looked at before, saved or committed after. */
+#include "run/world.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/tree.h"
+#include "record/private.h"
+#include "workspace/workspace.h"
+
+#define SUMS_MAX       ((size_t)1 << 30)
+#define AFTER_SIGNAL   4000  /* ms for what is saved */
+#define AFTER_FAILURE  60000 /* likewise */
+#define WHATEVER_COMES INT32_MAX
+
+struct changing {
+	const char *dir;  /* where the model works */
+	const char *was;  /* the files as they were before, for a patch or to commit to; NULL */
+	const char *ours; /* a directory of ours with the copy in it; NULL = none */
+	const char *save, *patch;
+	const char *const *skip;  /* our own output files, relative */
+	struct buf before, after; /* scans as text */
+	bool transaction, settled;
+	struct event_workspace told;
+};
+
+bool world_changes_wanted(const struct job *job)
+{
+	return job->workspace_save || job->workspace_patch || job->workspace_transaction;
+}
+
+/* ---- calls of the keeper ---- */
+
+struct limits {
+	int64_t deadline;
+	int signals;
+};
+
+/* A string of the input, with its NUL; the texts of scans too. */
+static void add(struct buf *in, const char *s)
+{
+	buf_add(in, s, strlen(s) + 1);
+}
+
+static int call(struct world *w, const char *name, const char *dir, const struct buf *in, const struct limits *l,
+                struct buf *out, struct error *e)
+{
+	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	const struct keep keep = { .call = name,
+		                   .cwd_fd = fd,
+		                   .input = buf_str(in),
+		                   .input_len = in->len,
+		                   .max_out = SUMS_MAX,
+		                   .deadline = l->deadline,
+		                   .signals = l->signals };
+	int rc;
+
+	if (in->failed)
+		rc = error_nomem(e);
+	else if (dir && fd < 0)
+		rc = error_sys(e, "'%s'", dir);
+	else
+		rc = world_keep(w, &keep, out, e);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int scan(struct world *w, const struct limits *l, struct error *e)
+{
+	struct changing *c = w->changing;
+	struct buf in = BUF_INIT(2 * SUMS_MAX);
+
+	for (const char *const *s = c->skip; *s; s++)
+		add(&in, *s);
+	add(&in, "");
+	if (c->before.len)
+		buf_add(&in, buf_str(&c->before), c->before.len);
+	int rc = call(w, "scan", c->dir, &in, l, c->before.len ? &c->after : &c->before, e);
+	buf_release(&in);
+	return rc;
+}
+
+/* The call's strings, then both scans. */
+static int call_with_scans(struct world *w, const char *name, const char *const *strings, const struct limits *l,
+                           struct buf *out, struct error *e)
+{
+	const struct changing *c = w->changing;
+	struct buf in = BUF_INIT(2 * SUMS_MAX);
+
+	for (; *strings; strings++)
+		add(&in, *strings);
+	add(&in, buf_str(&c->before));
+	add(&in, buf_str(&c->after));
+	int rc = call(w, name, c->dir, &in, l, out, e);
+	buf_release(&in);
+	return rc;
+}
+
+/* ---- before ---- */
+
+/* Where it will be written, told now if that cannot be. NULL with *e. */
+static const char *output_path(struct world *w, const char *key, const char *path, struct error *e)
+{
+	const char *absolute = world_absolute(w, path);
+	const char *slash = absolute ? strrchr(absolute, '/') : NULL;
+	char *dir = slash ? strndup(absolute, (size_t)(slash - absolute) + 1) : NULL;
+
+	if (!dir || access(dir, W_OK | X_OK)) {
+		error_sys(e, "%s: cannot write '%s'", key, path);
+		absolute = NULL;
+	}
+	free(dir);
+	return absolute;
+}
+
+static const char *beneath(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return path && !strncmp(path, dir, n) && path[n] == '/' ? path + n + 1 : NULL;
+}
+
+/* Our own files in there are no changes of the run. */
+static int find_skipped(struct world *w, const char *dir, struct error *e)
+{
+	struct changing *c = w->changing;
+	const char *const *own = world_own_files(w);
+	size_t n = 0, have = 0;
+
+	while (own && own[n])
+		n++;
+	const char **v = arena_alloc(&w->arena, (n + 3) * sizeof *v);
+	if (!own || !v)
+		return error_nomem(e);
+	for (size_t i = 0; i < n + 2; i++) {
+		const char *name = beneath(i < n ? own[i] : i == n ? c->save : c->patch, dir);
+		if (name)
+			v[have++] = name;
+	}
+	c->skip = v;
+	return 0;
+}
+
+/* A directory that only we can enter: beside the workspace, where a copy may share its blocks, else for temporary
+ * files. NULL with *e. */
+static const char *make_ours(struct world *w, struct error *e)
+{
+	const char *slash = strrchr(w->workspace, '/'), *tmp = getenv("TMPDIR");
+	struct buf b = BUF_INIT(4000);
+	const char *made = NULL;
+
+	if (slash && slash[1]) {
+		buf_addf(&b, "%.*s/.%s.quern-XXXXXX", (int)(slash - w->workspace), w->workspace, slash + 1);
+		if (!b.failed && private_temp_dir(b.data))
+			made = arena_strdup(&w->arena, b.data);
+	}
+	if (!made) {
+		buf_clear(&b);
+		buf_addf(&b, "%s/quern-XXXXXX", tmp && tmp[0] == '/' ? tmp : "/tmp");
+		if (!b.failed && private_temp_dir(b.data))
+			made = arena_strdup(&w->arena, b.data);
+	}
+	if (!made)
+		error_sys(e, "cannot make a directory for a copy of the workspace");
+	buf_release(&b);
+	return made;
+}
+
+/* Its name is the workspace's, as that may mean something to the model or to what it runs. */
+static const char *make_copy(struct world *w, const struct limits *l, struct error *e)
+{
+	struct changing *c = w->changing;
+	const char *slash = strrchr(w->workspace, '/');
+	struct buf b = BUF_INIT(4095);
+	const char *copy = NULL;
+
+	c->ours = make_ours(w, e);
+	if (!c->ours)
+		return NULL;
+	buf_addf(&b, "%s/%s", c->ours, slash && slash[1] ? slash + 1 : "workspace");
+	if (b.failed || !(copy = arena_strdup(&w->arena, buf_str(&b)))) {
+		error_nomem(e);
+	} else if (private_dir(copy)) {
+		error_sys(e, "cannot make '%s'", copy);
+		copy = NULL;
+	} else {
+		buf_clear(&b);
+		add(&b, copy);
+		if (call(w, "copy", w->workspace, &b, l, NULL, e))
+			copy = NULL;
+	}
+	buf_release(&b);
+	return copy;
+}
+
+/* The model works in the copy, or the copy is what the files are compared with. */
+static int use_copy(struct world *w, const struct limits *l, struct error *e)
+{
+	struct changing *c = w->changing;
+	const char *copy = make_copy(w, l, e);
+
+	if (!copy)
+		return -1;
+	c->was = c->transaction ? w->workspace : copy;
+	if (!c->transaction)
+		return 0;
+	c->dir = w->workspace = copy;
+	w->spelled[0] = copy;
+	return 0;
+}
+
+int world_begin_changes(struct world *w, struct error *e)
+{
+	const struct job *job = w->job;
+	const struct limits l = { w->deadline, w->signals + 1 };
+	struct changing *c;
+
+	if (!world_changes_wanted(job))
+		return 0;
+	c = arena_alloc(&w->arena, sizeof *c);
+	if (!c)
+		return error_nomem(e);
+	buf_init(&c->before, SUMS_MAX);
+	buf_init(&c->after, SUMS_MAX);
+	c->dir = w->workspace;
+	c->transaction = job->workspace_transaction;
+	w->changing = c;
+	if (job->workspace_save && !(c->save = output_path(w, "workspace.save", job->workspace_save, e)))
+		return -1;
+	if (job->workspace_patch && !(c->patch = output_path(w, "workspace.patch", job->workspace_patch, e)))
+		return -1;
+	if (find_skipped(w, w->workspace, e))
+		return -1;
+	if ((c->transaction || c->patch) && use_copy(w, &l, e))
+		return -1;
+	return scan(w, &l, e);
+}
+
+/* ---- after ---- */
+
+static const char *number(const char *p, size_t *n)
+{
+	char *end;
+
+	*n = (size_t)strtoull(p, &end, 10);
+	return end;
+}
+
+/* How much has changed at all, directories and all. */
+static size_t take_counts(struct changing *c)
+{
+	const char *p = buf_str(&c->after);
+	size_t all;
+
+	p = number(number(number(number(p, &c->told.changed), &c->told.added), &c->told.deleted), &all);
+	if (*p == '\n')
+		p++;
+	buf_drop(&c->after, (size_t)(p - buf_str(&c->after)));
+	return all;
+}
+
+static int save(struct world *w, const char *path, const struct limits *l, struct error *e)
+{
+	const char *const strings[] = { path, NULL };
+
+	return call_with_scans(w, "save", strings, l, NULL, e) ? error_prefix(e, "workspace.save") : 0;
+}
+
+static int patch(struct world *w, const struct limits *l, struct error *e)
+{
+	struct changing *c = w->changing;
+	const char *const strings[] = { c->was, c->patch, NULL };
+	struct buf left_out = BUF_INIT(100);
+	int rc = call_with_scans(w, "patch", strings, l, &left_out, e);
+
+	number(buf_str(&left_out), &c->told.left_out);
+	buf_release(&left_out);
+	return rc ? error_prefix(e, "workspace.patch") : 0;
+}
+
+/* A run that did not complete may still have done something worth to be looked at. */
+static int keep_changes(struct world *w, const struct limits *l, struct error *e)
+{
+	struct changing *c = w->changing;
+	const char *path;
+	int fd = run_dir_file(w->run_dir, "changes.tar.zst", &path, e);
+
+	if (fd < 0)
+		return error_prefix(e, "the changes are not kept");
+	close(fd);
+	if (save(w, path, l, e))
+		return -1;
+	c->told.changes = path;
+	return 0;
+}
+
+static int commit(struct world *w, struct error *e)
+{
+	const struct limits l = { CLOCK_NEVER, WHATEVER_COMES };
+	struct changing *c = w->changing;
+	const char *const strings[] = { c->was, NULL };
+
+	if (call_with_scans(w, "commit", strings, &l, NULL, e))
+		return error_prefix(e, "workspace.transaction");
+	c->told.committed = true;
+	return 0;
+}
+
+static int settle(struct world *w, bool completed, struct error *e)
+{
+	int64_t now = clock_mono_ms();
+	const struct limits l = { w->signo    ? now + AFTER_SIGNAL
+		                  : completed ? CLOCK_NEVER
+		                              : now + AFTER_FAILURE,
+		                  w->signals + 1 };
+	struct changing *c = w->changing;
+
+	if (scan(w, &l, e))
+		return error_prefix(e, "what changed in the workspace is not known");
+	size_t all = take_counts(c);
+	c->told.told = true;
+	if (c->save) {
+		if (save(w, c->save, &l, e))
+			return -1;
+		c->told.saved = c->save;
+	}
+	if (c->patch) {
+		if (patch(w, &l, e))
+			return -1;
+		c->told.patch = c->patch;
+	}
+	if (!c->transaction)
+		return 0;
+	if (completed)
+		return commit(w, e);
+	return c->save || !all ? 0 : keep_changes(w, &l, e);
+}
+
+/* Our directory goes, unless what the run did is nowhere else. */
+static void discard(struct world *w)
+{
+	const struct limits l = { CLOCK_NEVER, WHATEVER_COMES };
+	struct changing *c = w->changing;
+	struct buf in = BUF_INIT(4096);
+	struct error e = ERROR_INIT;
+
+	if (!c->ours)
+		return;
+	add(&in, c->ours);
+	if (call(w, "remove", NULL, &in, &l, NULL, &e))
+		log_warn("%s", e.msg);
+	c->ours = NULL;
+	buf_release(&in);
+}
+
+int world_end_changes(struct world *w, bool completed, struct error *e)
+{
+	struct changing *c = w->changing;
+
+	if (!c || c->settled)
+		return 0;
+	c->settled = true;
+	c->told.transaction = c->transaction;
+	int rc = settle(w, completed, e);
+	if (!rc || !c->transaction) {
+		discard(w);
+		return rc;
+	}
+	c->told.copy = c->dir;
+	log_warn("what the run did is in '%s'", c->dir);
+	c->ours = NULL;
+	return rc;
+}
+
+const struct event_workspace *world_changes(const struct world *w)
+{
+	return w->changing && w->changing->settled ? &w->changing->told : NULL;
+}
+
+void world_release_changes(struct world *w)
+{
+	struct changing *c = w->changing;
+
+	if (!c)
+		return;
+	if (c->ours && w->keeper)
+		discard(w);
+	else if (c->ours)
+		(void)tree_remove(c->ours);
+	buf_release(&c->before);
+	buf_release(&c->after);
+	w->changing = NULL;
+}

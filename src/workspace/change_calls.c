@@ -1,0 +1,253 @@
+/*
+ * The keeper's calls about what changed. Their input is strings, a NUL behind each, then the text of a scan or two
+ * (which has no NUL in it).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/random.h"
+#include "base/tree.h"
+#include "workspace/calls.h"
+#include "workspace/private.h"
+
+#define SUMS_MAX ((size_t)1 << 30)
+
+struct input {
+	const char *p, *end; /* a NUL stands at end */
+};
+
+/* The next string; "" behind the last. */
+static const char *next(struct input *in)
+{
+	const char *s = in->p;
+
+	in->p += strlen(s);
+	if (in->p < in->end)
+		in->p++;
+	return s;
+}
+
+static int next_scan(struct input *in, struct scan *out, struct error *e)
+{
+	const char *text = next(in);
+
+	return scan_parse(text, strlen(text), out, e);
+}
+
+static int here(struct error *e)
+{
+	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? error_sys(e, "cannot open the workspace") : fd;
+}
+
+static int open_dir(const char *path, struct error *e)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? error_sys(e, "cannot open '%s'", path) : fd;
+}
+
+/* ---- "scan": names to skip, "", an earlier scan or "" ---- */
+
+#define SKIP_MOST 16
+
+static void print_counts(const struct scan *before, const struct scan *after, struct buf *out, struct error *e)
+{
+	struct changes c;
+
+	if (!before->taken_ns || scan_compare(before, after, &c, e))
+		return;
+	buf_addf(out, "%zu %zu %zu %zu\n", c.changed, c.added, c.deleted, c.n);
+	changes_release(&c);
+}
+
+static int scan_here(struct input *in, struct error *e)
+{
+	struct scan known = SCAN_INIT, s = SCAN_INIT;
+	struct buf out = BUF_INIT(SUMS_MAX);
+	const char *skip[SKIP_MOST + 1] = { NULL }, *name;
+	int dir = here(e), rc = dir < 0 ? -1 : 0;
+
+	for (size_t n = 0; *(name = next(in));)
+		if (n < SKIP_MOST)
+			skip[n++] = name;
+	if (!rc && in->p < in->end)
+		rc = next_scan(in, &known, e);
+	if (!rc)
+		rc = workspace_scan(dir, known.taken_ns ? &known : NULL, skip, &s, e);
+	if (!rc) {
+		print_counts(&known, &s, &out, e);
+		scan_print_sums(&s, &out);
+		rc = buf_check(&out, "the list of the workspace's files", e);
+	}
+	if (!rc && io_write_all(1, buf_str(&out), out.len))
+		rc = error_sys(e, "cannot tell the workspace's files");
+	if (dir >= 0)
+		close(dir);
+	buf_release(&out);
+	scan_release(&known);
+	scan_release(&s);
+	return rc;
+}
+
+int call_scan(const char *in, size_t in_len, int result_fd)
+{
+	struct input input = { in, in + in_len };
+	struct error e = ERROR_INIT;
+
+	return call_end(scan_here(&input, &e), &e, result_fd);
+}
+
+/* ---- "copy": where to ---- */
+
+static int copy_here(struct input *in, struct error *e)
+{
+	int from = here(e), to = from < 0 ? -1 : open_dir(next(in), e), rc = -1;
+	struct stat st;
+
+	if (to >= 0 && (fstat(from, &st) || fchmod(to, (st.st_mode & 0777) | 0700)))
+		error_sys(e, "cannot copy the workspace");
+	else if (to >= 0)
+		rc = workspace_copy(from, to, e);
+	if (from >= 0)
+		close(from);
+	if (to >= 0)
+		close(to);
+	return rc;
+}
+
+int call_copy(const char *in, size_t in_len, int result_fd)
+{
+	struct input input = { in, in + in_len };
+	struct error e = ERROR_INIT;
+
+	return call_end(copy_here(&input, &e), &e, result_fd);
+}
+
+/* ---- files that are written beside and renamed over ---- */
+
+struct out_file {
+	const char *path;
+	char beside[4096]; /* "": path is no regular file, and written itself */
+	int fd;
+};
+
+static int output_open(struct out_file *o, const char *path, struct error *e)
+{
+	unsigned char r[4];
+	struct stat st;
+
+	*o = (struct out_file){ .path = path };
+	random_bytes(r, sizeof r);
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	else if ((size_t)snprintf(o->beside, sizeof o->beside, "%s.%02x%02x%02x%02x", path, r[0], r[1], r[2], r[3]) >=
+	         sizeof o->beside)
+		return error_set(e, ERR_INPUT, "'%s': the path is too long", path);
+	else
+		o->fd = open(o->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return o->fd < 0 ? error_sys(e, "cannot write '%s'", path) : 0;
+}
+
+/* rc: whether it was written. */
+static int output_close(struct out_file *o, int rc, struct error *e)
+{
+	if (!rc && o->beside[0] && (fchmod(o->fd, 0600) || fsync(o->fd)))
+		rc = error_sys(e, "cannot write '%s'", o->path);
+	if (close(o->fd) && !rc)
+		rc = error_sys(e, "cannot write '%s'", o->path);
+	if (!rc && o->beside[0] && rename(o->beside, o->path))
+		rc = error_sys(e, "cannot write '%s'", o->path);
+	if (rc && o->beside[0])
+		unlink(o->beside);
+	return rc;
+}
+
+/* ---- "save": the file, the scan before, the scan after; "patch": the directory as it was, and the same ---- */
+
+static int write_changes(struct input *in, bool patch, struct error *e)
+{
+	const char *was = patch ? next(in) : NULL, *path = next(in);
+	struct scan before = SCAN_INIT, after = SCAN_INIT;
+	struct out_file o = { .fd = -1 };
+	size_t left_out = 0;
+	char text[32];
+	int dir = here(e), was_fd = dir >= 0 && was ? open_dir(was, e) : -1;
+	int rc = dir < 0 || (was && was_fd < 0) ? -1 : 0;
+
+	if (!rc && (next_scan(in, &before, e) || next_scan(in, &after, e) || output_open(&o, path, e)))
+		rc = -1;
+	if (!rc) {
+		rc = patch ? workspace_patch(was_fd, dir, &before, &after, o.fd, &left_out, e)
+		           : workspace_save(dir, &before, &after, o.fd, e);
+		rc = output_close(&o, rc, e);
+	}
+	snprintf(text, sizeof text, "%zu", left_out);
+	if (!rc && io_write_all(1, text, strlen(text)))
+		rc = error_sys(e, "cannot tell of '%s'", path);
+	if (dir >= 0)
+		close(dir);
+	if (was_fd >= 0)
+		close(was_fd);
+	scan_release(&before);
+	scan_release(&after);
+	return rc;
+}
+
+int call_save(const char *in, size_t in_len, int result_fd)
+{
+	struct input input = { in, in + in_len };
+	struct error e = ERROR_INIT;
+
+	return call_end(write_changes(&input, false, &e), &e, result_fd);
+}
+
+int call_patch(const char *in, size_t in_len, int result_fd)
+{
+	struct input input = { in, in + in_len };
+	struct error e = ERROR_INIT;
+
+	return call_end(write_changes(&input, true, &e), &e, result_fd);
+}
+
+/* ---- "commit": the original, the scan before, the scan after ---- */
+
+static int commit_here(struct input *in, struct error *e)
+{
+	struct scan before = SCAN_INIT, after = SCAN_INIT;
+	int dir = here(e), to = dir < 0 ? -1 : open_dir(next(in), e), rc = -1;
+
+	if (to >= 0 && !next_scan(in, &before, e) && !next_scan(in, &after, e))
+		rc = workspace_commit(to, dir, &before, &after, e);
+	if (dir >= 0)
+		close(dir);
+	if (to >= 0)
+		close(to);
+	scan_release(&before);
+	scan_release(&after);
+	return rc;
+}
+
+int call_commit(const char *in, size_t in_len, int result_fd)
+{
+	struct input input = { in, in + in_len };
+	struct error e = ERROR_INIT;
+
+	return call_end(commit_here(&input, &e), &e, result_fd);
+}
+
+/* ---- "remove": a directory, with all that is in it ---- */
+
+int call_remove(const char *in, size_t in_len, int result_fd)
+{
+	struct error e = ERROR_INIT;
+
+	(void)in_len;
+	return call_end(tree_remove(in) ? error_sys(&e, "cannot remove '%s'", in) : 0, &e, result_fd);
+}

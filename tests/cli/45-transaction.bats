@@ -1,0 +1,220 @@
+#!/usr/bin/env bats
+# What a run changed: committed from a copy or not at all, saved as an archive, written as a patch.
+
+load ../lib/helpers
+
+# The original files, and what the model does to them.
+extra_setup() {
+	printf 'one\ntwo\nthree\n' >text
+	printf 'gone\n' >gone
+	printf 'a\0b' >bin
+	mkdir dir
+	printf 'x\n' >"dir/with space"
+	ln -s text link
+	cp -a "$T/work" "$T/was"
+}
+WORK='printf "one\\n2\\nthree\\n" >text; rm gone; printf "a\\0c" >bin; chmod +x "dir/with space"; mkdir -p new/deep; echo n >new/deep/file; ln -sf bin link'
+# The same elsewhere: what the workspace is to be.
+expected() { rm -rf "$T/expected" && cp -a "$T/was" "$T/expected" && (cd "$T/expected" && bash -c "$WORK"); }
+job() { printf 'workspace:\n' >"$T/job.yaml" && printf '  %s\n' "$@" >>"$T/job.yaml"; }
+# same DIR DIR: names, contents, kinds and modes
+listing() { (cd "$1" && find . -mindepth 1 -printf '%y %m %p %l\n' | LC_ALL=C sort && find . -type f -exec sha256sum {} + | LC_ALL=C sort); }
+same() { is "$(listing "$1")" "$(listing "$2")"; }
+nothing_beside() { is "$(find "$T" -maxdepth 1 -name '.*.quern-*')" '' && is "$(find "$T/work" -name '.quern-*')" ''; }
+started() { [ -e "$(copy)/started" ]; }
+copy() { head -n 1 "$T/out" | jq -r .cwd; }
+
+@test "a run that completes changes the workspace at its end" {
+	serve "$(script "$(bash_call "$WORK; pwd; cat $T/work/gone")" "$(say done)")"
+	job 'transaction: true'
+	q "$T/job.yaml" -p go --allowedTools Bash
+	exits 0 completed
+	is "$(copy | sed 's/quern-....../quern-X/')" "$T/.work.quern-X/work"
+	has "$(result_text 2)" "$(copy)"
+	has "$(result_text 2)" gone # the original still had it
+	expected
+	same "$T/work" "$T/expected"
+	is "$(result '.workspace | "\(.changed) \(.added) \(.deleted) \(.committed)"')" '4 1 1 true'
+	nothing_beside
+}
+
+@test "any other end leaves the workspace as it was, and the changes in the run directory" {
+	serve "$(script "$(bash_call "$WORK")" "$(say done)")"
+	job 'transaction: true'
+	q "$T/job.yaml" -p go --allowedTools Bash --max-turns 1
+	exits 10 max_turns
+	same "$T/work" "$T/was"
+	is "$(result .workspace.committed)" false
+	is "$(result .workspace.changes)" "$(result .run_dir)/changes.tar.zst"
+	is "$(stat -c %a "$(result .workspace.changes)")" 600
+	nothing_beside
+	cd "$T/was"
+	tar -xf "$(result .workspace.changes)" .quern-deleted
+	xargs -0 rm -df -- <.quern-deleted
+	tar -xpf "$(result .workspace.changes)" --exclude .quern-deleted
+	rm .quern-deleted
+	expected_dir=$T/other
+	cp -a "$T/work" "$expected_dir"
+	(cd "$expected_dir" && bash -c "$WORK")
+	same "$T/was" "$expected_dir"
+}
+
+@test "a run that changed nothing leaves nothing behind, however it ends" {
+	serve "$(script "$(bash_call true)" "$(say done)")"
+	job 'transaction: true'
+	q "$T/job.yaml" -p go --allowedTools Bash --max-turns 1
+	exits 10 max_turns
+	is "$(result '.workspace | [.changed, .added, .deleted, .changes] | tojson')" '[0,0,0,null]'
+	same "$T/work" "$T/was"
+	nothing_beside
+}
+
+@test "a file that somebody else changed meanwhile: nothing is committed, and the copy stays" {
+	serve "$(script "$(bash_call "$WORK; echo other >'$T/work/bin'")" "$(say done)")"
+	job 'transaction: true'
+	q "$T/job.yaml" -p go --allowedTools Bash --sandbox off
+	exits 1 internal_error
+	has "$(result '.errors | join("|")')" "'bin' has changed"
+	is "$(result .workspace.committed)" false
+	is "$(result .workspace.copy)" "$(copy)"
+	echo other >"$T/was/bin"
+	same "$T/work" "$T/was"
+	[ -x "$(copy)/dir/with space" ]
+	rm -rf "$T"/.work.quern-*
+}
+
+@test "the sandbox keeps tools out of the original" {
+	serve "$(script "$(bash_call "echo x >'$T/work/text'; echo x >'$T/work/more'; true")" "$(say done)")"
+	job 'transaction: true'
+	q "$T/job.yaml" -p go --allowedTools Bash
+	exits 0
+	same "$T/work" "$T/was"
+}
+
+@test "patch and archive make the same of the files as they were" {
+	serve "$(script "$(bash_call "$WORK")" "$(say done)")"
+	job "save: $T/changed.tar.zst" "patch: $T/out.patch"
+	q "$T/job.yaml" -p go --allowedTools Bash
+	exits 0
+	expected
+	same "$T/work" "$T/expected"
+	is "$(result '.workspace | "\(.changed) \(.added) \(.deleted) \(.saved) \(.patch) \(.committed)"')" \
+		"4 1 1 $T/changed.tar.zst $T/out.patch null"
+	is "$(stat -c %a "$T/changed.tar.zst" "$T/out.patch" | tr '\n' ' ')" '600 600 '
+	nothing_beside
+	cp -a "$T/was" "$T/patched"
+	cd "$T/patched"
+	GIT_CEILING_DIRECTORIES=$T git apply "$T/out.patch"
+	same "$T/patched" "$T/expected"
+	cd "$T/was"
+	tar -xf "$T/changed.tar.zst" .quern-deleted
+	xargs -0 rm -df -- <.quern-deleted
+	tar -xpf "$T/changed.tar.zst" --exclude .quern-deleted
+	rm .quern-deleted
+	same "$T/was" "$T/expected"
+}
+
+@test "a signal: the workspace is as it was, the changes are written" {
+	serve "$(script "$(bash_call "$WORK; touch started; sleep 300")")"
+	job 'transaction: true' "save: $T/changed.tar.zst" "patch: $T/out.patch"
+	env --default-signal=TERM "$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash \
+		</dev/null >"$T/out" 2>"$T/err" 3>&- &
+	local pid=$!
+	wait_for started
+	kill -TERM $pid
+	rc=0
+	wait $pid || rc=$?
+	exits 143 aborted_tools
+	same "$T/work" "$T/was"
+	is "$(result '.workspace | "\(.saved) \(.patch) \(.committed) \(.changes)"')" \
+		"$T/changed.tar.zst $T/out.patch false null"
+	has "$(cat "$T/out.patch")" '+++ b/new/deep/file'
+	has "$(tar -tf "$T/changed.tar.zst")" 'new/deep/file'
+	nothing_beside
+}
+
+@test "the run's own files are no changes" {
+	serve "$(script "$(bash_call 'echo 1 >mine')" "$(say done)")"
+	job "save: $T/work/sub/changed.tar.zst" 'patch: out.patch'
+	mkdir sub
+	echo old >sub/changed.tar.zst
+	q "$T/job.yaml" -p go --allowedTools Bash --events events.ndjson
+	exits 0
+	is "$(tar -tf sub/changed.tar.zst)" mine
+	is "$(grep ^diff out.patch)" 'diff --git a/mine b/mine'
+	is "$(result '.workspace | "\(.changed) \(.added) \(.deleted)"')" '0 1 0'
+}
+
+@test "what cannot be written is told before anything is sent" {
+	job "save: $T/nowhere/x.tar.zst"
+	q "$T/job.yaml" -p go --base-url http://127.0.0.1:1
+	exits 2 turn_setup_failed
+	err_has 'workspace.save'
+	job 'transaction: true'
+	q "$T/job.yaml" -p go --base-url http://127.0.0.1:1 --tools Nothing
+	[ "$rc" = 2 ]
+	q "$T/job.yaml" --base-url http://127.0.0.1:1 --append-system-prompt x
+	[ "$rc" = 2 ]
+	nothing_beside
+}
+
+results() { [ "$(grep -c '"type":"result"' "$T/out")" -ge "$1" ]; }
+say_to_it() { printf '{"type":"user","message":{"role":"user","content":"%s"}}\n' "$1" >&"$IN"; }
+
+@test "of a session the changes count together, at its end, though that comes behind the last result" {
+	SESSION=+
+	serve "$(script "$(bash_call 'echo 1 >first')" "$(say one)" "$(bash_call "echo 2 >second; ls '$T/work'")" "$(say two)")"
+	job 'transaction: true' "patch: $T/out.patch"
+	mkfifo "$T/in"
+	timeout 60 "$QUERN" --base-url "$BASE" "$T/job.yaml" --input-format stream-json --allowedTools Bash \
+		<"$T/in" >"$T/out" 2>"$T/err" 3>&- &
+	local pid=$!
+	exec {IN}>"$T/in"
+	say_to_it a
+	wait_for results 1
+	[ ! -e first ]
+	say_to_it b
+	wait_for results 2
+	[ ! -e first ] && [ ! -e second ]
+	exec {IN}>&-
+	rc=0
+	wait $pid || rc=$?
+	exits 0
+	[ -e first ] && [ -e second ]
+	is "$(grep -c '^diff' "$T/out.patch")" 2
+	is "$(ev 'select(.type=="result") | .workspace' | tr '\n' ' ')" 'null null '
+	nothing_beside
+}
+
+@test "of a session whose last message did not complete nothing is committed" {
+	SESSION=+
+	serve "$(script "$(bash_call 'echo 1 >first')" "$(say one)" "$(bash_call 'echo 2 >second')")"
+	job 'transaction: true'
+	printf '{"type":"user","message":{"role":"user","content":"a"}}\n' >"$T/in"
+	q_in "$T/in" "$T/job.yaml" --input-format stream-json --allowedTools Bash --max-turns 1
+	[ "$rc" = 10 ]
+	is "$(result .workspace.committed)" false
+	same "$T/work" "$T/was"
+	nothing_beside
+}
+
+# children ARGUMENT...: how many processes the program has while it waits for an answer
+children() {
+	serve '[{"silent":true}]'
+	env --default-signal=TERM "$QUERN" --base-url "$BASE" -p go "$@" </dev/null >"$T/out" 2>"$T/err" 3>&- &
+	local pid=$!
+	wait_for got_requests 1
+	n=$(pgrep -c -P $pid)
+	kill -TERM $pid
+	wait $pid || true
+	stop_server
+	rm -rf "$T/log"
+	mkdir "$T/log"
+}
+
+@test "only a run that asks for something of it has a keeper" {
+	children
+	is "$n" 1
+	children --set "workspace.save=$T/x.tar.zst"
+	is "$n" 2
+}
