@@ -435,7 +435,7 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 	*step = SETUP_OUTPUT;
 	world_fill_recorder(w, &rec);
 	w->recorder = recorder_open(&rec, e);
-	if (!w->recorder || world_record_begin(w, e))
+	if (!w->recorder || world_record_begin(w, e) || world_record_files(w, e))
 		return -1;
 	*step = SETUP_SANDBOX;
 	return world_confine(w, e);

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/log.h"
 #include "base/tree.h"
 #include "record/private.h"
@@ -28,9 +30,14 @@ struct changing {
 	struct event_workspace told;
 };
 
-bool world_changes_wanted(const struct job *job)
+static bool is_told(const struct job *job)
 {
 	return job->workspace_save || job->workspace_patch || job->workspace_transaction;
+}
+
+bool world_changes_wanted(const struct job *job)
+{
+	return is_told(job) || job->record_path;
 }
 
 /* ---- calls of the keeper ---- */
@@ -199,19 +206,87 @@ static const char *make_copy(struct world *w, const struct limits *l, struct err
 }
 
 /* The model works in the copy, or the copy is what the files are compared with. */
-static int use_copy(struct world *w, const struct limits *l, struct error *e)
+static void use_copy(struct world *w, const char *copy)
 {
 	struct changing *c = w->changing;
-	const char *copy = make_copy(w, l, e);
 
-	if (!copy)
-		return -1;
 	c->was = c->transaction ? w->workspace : copy;
 	if (!c->transaction)
-		return 0;
+		return;
 	c->dir = w->workspace = copy;
 	w->spelled[0] = copy;
-	return 0;
+}
+
+/* ---- a copy that a run left behind: it was killed, or could not commit ---- */
+
+#define ORIGINAL "original" /* beside the copy: a link to what it is a copy of */
+#define SUMS     "before.sums"
+
+/* A path in the directory of ours, in out. NULL: too long. */
+static const char *in_ours(const struct changing *c, const char *name, char out[4096])
+{
+	return snprintf(out, 4096, "%s/%s", c->ours, name) < 4096 ? out : NULL;
+}
+
+/* So that a run that goes on from the record of this one finds it. That it cannot is no reason not to begin. */
+static void leave_marks(const struct changing *c)
+{
+	char link[4096], sums[4096];
+	int fd = -1;
+
+	if (in_ours(c, ORIGINAL, link) && in_ours(c, SUMS, sums) && symlink(c->was, link) == 0)
+		fd = private_file(AT_FDCWD, sums);
+	if (fd < 0 || io_write_all(fd, buf_str(&c->before), c->before.len))
+		log_verbose("a run that goes on from this one will begin with another copy");
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Is the directory ours, and made for this workspace? */
+static bool is_ours(const struct world *w, const struct changing *c)
+{
+	char path[4096], target[4096];
+	struct stat st;
+	ssize_t n;
+
+	if (lstat(c->ours, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) ||
+	    !in_ours(c, ORIGINAL, path))
+		return false;
+	n = readlink(path, target, sizeof target - 1);
+	if (n <= 0)
+		return false;
+	target[n] = '\0';
+	return !strcmp(target, w->workspace);
+}
+
+static bool read_sums(struct changing *c)
+{
+	struct error e = ERROR_INIT;
+	struct scan s;
+	char path[4096];
+
+	if (!in_ours(c, SUMS, path) || io_read_file(AT_FDCWD, path, &c->before, &e) ||
+	    scan_parse(buf_str(&c->before), c->before.len, &s, &e)) {
+		buf_clear(&c->before);
+		return false;
+	}
+	scan_release(&s);
+	return true;
+}
+
+static bool find_copy(struct world *w)
+{
+	struct changing *c = w->changing;
+	const char *cwd = w->resumes && c->transaction ? w->record.cwd : NULL, *slash = cwd ? strrchr(cwd, '/') : NULL;
+	const char *copy = slash ? arena_strdup(&w->arena, cwd) : NULL;
+
+	c->ours = copy ? arena_strndup(&w->arena, cwd, (size_t)(slash - cwd)) : NULL;
+	if (c->ours && *c->ours && is_ours(w, c) && access(copy, R_OK | W_OK | X_OK) == 0 && read_sums(c)) {
+		use_copy(w, copy);
+		return true;
+	}
+	c->ours = NULL;
+	return false;
 }
 
 int world_begin_changes(struct world *w, struct error *e)
@@ -236,9 +311,38 @@ int world_begin_changes(struct world *w, struct error *e)
 		return -1;
 	if (find_skipped(w, w->workspace, e))
 		return -1;
-	if ((c->transaction || c->patch) && use_copy(w, &l, e))
+	if (find_copy(w))
+		return 0;
+	if (c->transaction || c->patch) {
+		const char *copy = make_copy(w, &l, e);
+		if (!copy)
+			return -1;
+		use_copy(w, copy);
+	}
+	if (scan(w, &l, e))
 		return -1;
-	return scan(w, &l, e);
+	if (c->transaction)
+		leave_marks(c);
+	return 0;
+}
+
+/* The sums of all files, for the bundle. */
+static int record_sums(struct world *w, const char *name, const struct buf *sums, struct error *e)
+{
+	struct buf masked = BUF_INIT(SUMS_MAX);
+
+	if (!world_records(w) || !sums->len)
+		return 0;
+	buf_add(&masked, sums->data, sums->len);
+	world_mask(w, &masked);
+	int rc = world_record_add(w, name, &masked, e);
+	buf_release(&masked);
+	return rc;
+}
+
+int world_record_files(struct world *w, struct error *e)
+{
+	return w->changing ? record_sums(w, "before.sha256", &w->changing->before, e) : 0;
 }
 
 /* ---- after ---- */
@@ -324,6 +428,8 @@ static int settle(struct world *w, bool completed, struct error *e)
 		return error_prefix(e, "what changed in the workspace is not known");
 	size_t all = take_counts(c);
 	c->told.told = true;
+	if (record_sums(w, "after.sha256", &c->after, e))
+		return -1;
 	if (c->save) {
 		if (save(w, c->save, &l, e))
 			return -1;
@@ -379,7 +485,7 @@ int world_end_changes(struct world *w, bool completed, struct error *e)
 
 const struct event_workspace *world_changes(const struct world *w)
 {
-	return w->changing && w->changing->settled ? &w->changing->told : NULL;
+	return w->changing && w->changing->settled && is_told(w->job) ? &w->changing->told : NULL;
 }
 
 void world_release_changes(struct world *w)

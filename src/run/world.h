@@ -152,11 +152,13 @@ int world_keep(struct world *w, const struct keep *call, struct buf *out, struct
 /* Before the result is written. Not from inside a callback of the reactor. Does nothing when there is none. */
 void world_stop_keeper(struct world *w);
 
-/* ---- transaction.c: workspace.save, workspace.patch, workspace.transaction ---- */
+/* ---- transaction.c: workspace.save, workspace.patch, workspace.transaction, and the sums of a bundle ---- */
 bool world_changes_wanted(const struct job *job);
 /* With the workspace and the keeper there: looks at all files, and makes a copy if that is needed. In a transaction
  * w->workspace is the copy from now on. */
 int world_begin_changes(struct world *w, struct error *e);
+/* Into the bundle, when that has begun: the sums of all files. */
+int world_record_files(struct world *w, struct error *e);
 /* When no process of the run is left that writes: saves what is to be saved, and commits if the run has completed. -1
  * with *e: something of that failed, the rest may have been done. Does nothing when called again. */
 int world_end_changes(struct world *w, bool completed, struct error *e);

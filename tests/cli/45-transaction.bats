@@ -218,3 +218,16 @@ children() {
 	children --set "workspace.save=$T/x.tar.zst"
 	is "$n" 2
 }
+
+@test "a bundle has the sums of all files before and after" {
+	serve "$(script "$(bash_call "$WORK")" "$(say done)")"
+	q -p go --allowedTools Bash --record "$T/run.tar.zst"
+	exits 0
+	is "$(result .workspace)" null
+	tar -xOf "$T/run.tar.zst" before.sha256 >"$T/before"
+	tar -xOf "$T/run.tar.zst" after.sha256 >"$T/after"
+	(cd "$T/was" && sha256sum --quiet --strict -c "$T/before")
+	(cd "$T/work" && sha256sum --quiet --strict -c "$T/after")
+	grep -q '  gone$' "$T/before"
+	is "$(grep -c '  gone$' "$T/after")" 0
+}
