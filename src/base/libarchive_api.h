@@ -46,16 +46,19 @@ typedef int (*libarchive_on_close)(struct archive *, void *ctx);
 	F(int, read_data_block, (struct archive *, const void **, size_t *, int64_t *))                                \
 	F(int64_t, filter_bytes, (struct archive *, int))                                                              \
 	F(int, read_next_header, (struct archive *, struct archive_entry **))                                          \
+	F(int, format, (struct archive *))                                                                             \
 	F(const char *, error_string, (struct archive *))                                                              \
 	F(const char *, entry_pathname, (struct archive_entry *))                                                      \
 	F(const char *, entry_pathname_utf8, (struct archive_entry *))                                                 \
 	F(const char *, entry_symlink, (struct archive_entry *))                                                       \
+	F(const char *, entry_symlink_utf8, (struct archive_entry *))                                                  \
 	F(const char *, entry_hardlink, (struct archive_entry *))                                                      \
 	F(mode_t, entry_filetype, (struct archive_entry *))                                                            \
 	F(int64_t, entry_size, (struct archive_entry *))                                                               \
 	F(int, entry_size_is_set, (struct archive_entry *))                                                            \
 	F(mode_t, entry_perm, (struct archive_entry *))                                                                \
 	F(time_t, entry_mtime, (struct archive_entry *))                                                               \
+	F(int, entry_mtime_is_set, (struct archive_entry *))                                                           \
 	F(long, entry_mtime_nsec, (struct archive_entry *))                                                            \
 	F(struct archive_entry *, entry_new, (void))                                                                   \
 	F(struct archive_entry *, entry_clear, (struct archive_entry *))                                               \

@@ -3,11 +3,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define OPEN_MOST 16 /* directories, one in the other, that are held open at a time */
 
 static bool is_dots(const char *name)
 {
@@ -41,23 +44,45 @@ static int lift(int from, const char *name, int top, unsigned long *serial)
 	return fchmodat(from, name, 0700, AT_SYMLINK_NOFOLLOW) ? -1 : renameat(from, name, top, up);
 }
 
-/* Empties and removes the directory `name` of `top`; the directories in it are lifted. True if anything was done. */
+struct level {
+	DIR *dir;
+	char name[NAME_MAX + 1];
+};
+
+/* Opens the directory `name` of `at` as the next level; false: it cannot be. */
+static bool enter(struct level *l, int at, const char *name)
+{
+	l->dir = open_dir(at, name);
+	if (l->dir)
+		snprintf(l->name, sizeof l->name, "%s", name);
+	return l->dir != NULL;
+}
+
+/* Empties and removes the directory `name` of `top`; what lies too deep in it is lifted, which costs more than to go
+ * there, but ends. True if anything was done. */
 static bool remove_child(int top, const char *name, unsigned long *serial)
 {
+	struct level levels[OPEN_MOST];
+	int n = enter(&levels[0], top, name) ? 1 : 0;
 	bool done = false;
-	struct dirent *d;
-	DIR *dir = open_dir(top, name);
 
-	if (!dir)
-		return false;
-	while ((d = readdir(dir)) != NULL) {
-		if (is_dots(d->d_name))
-			continue;
-		if (unlinkat(dirfd(dir), d->d_name, 0) == 0 || lift(dirfd(dir), d->d_name, top, serial) == 0)
-			done = true;
+	while (n > 0) {
+		int at = dirfd(levels[n - 1].dir);
+		const struct dirent *d = readdir(levels[n - 1].dir);
+		if (!d) {
+			closedir(levels[--n].dir);
+			at = n ? dirfd(levels[n - 1].dir) : top;
+			done = unlinkat(at, levels[n].name, AT_REMOVEDIR) == 0 || done;
+		} else if (!is_dots(d->d_name)) {
+			if (d->d_type != DT_DIR && unlinkat(at, d->d_name, 0) == 0)
+				done = true;
+			else if (n < OPEN_MOST)
+				n += enter(&levels[n], at, d->d_name) ? 1 : 0;
+			else
+				done = lift(at, d->d_name, top, serial) == 0 || done;
+		}
 	}
-	closedir(dir);
-	return unlinkat(top, name, AT_REMOVEDIR) == 0 || done;
+	return done;
 }
 
 /* One pass over the top directory. True if anything was removed or moved. */

@@ -201,3 +201,38 @@ bool utf8_is_blank(const char *p, size_t n)
 	}
 	return true;
 }
+
+/* Beyond ASCII's: C1, what ends a line (U+2028, 9) and what turns the order of what is seen. */
+static bool is_hidden_control(const char *p, size_t len)
+{
+	const unsigned char *c = (const unsigned char *)p;
+
+	if (len == 2)
+		return c[0] == 0xC2 && c[1] < 0xA0;
+	if (len != 3 || c[0] != 0xE2)
+		return false;
+	return (c[1] == 0x80 && (c[2] == 0x8E || c[2] == 0x8F || (c[2] >= 0xA8 && c[2] <= 0xAE))) ||
+	       (c[1] == 0x81 && c[2] >= 0xA6 && c[2] <= 0xA9);
+}
+
+void utf8_name(struct buf *out, const char *path, size_t n, size_t most)
+{
+	size_t begin = out->len;
+
+	while (n > 0) {
+		size_t len = utf8_char_len(path, n);
+		unsigned char c = (unsigned char)*path;
+		bool control = len == 0 || c < 0x20 || c == 0x7F || c == '"' || is_hidden_control(path, len);
+		if (out->len - begin > most) {
+			buf_adds(out, "...");
+			return;
+		}
+		len = len ? len : 1;
+		for (size_t i = 0; control && i < len; i++)
+			buf_addf(out, "\\x%02x", (unsigned)(unsigned char)path[i]);
+		if (!control)
+			buf_add(out, path, len);
+		path += len;
+		n -= len;
+	}
+}

@@ -31,5 +31,8 @@ int utf8_put(struct buf *out, uint32_t cp);
 /* True if there is nothing but white space as Unicode has it: the API strips texts before it asks whether they are
  * empty. */
 bool utf8_is_blank(const char *p, size_t n);
+/* Appends a path in one line: control characters, quotes and ill-formed bytes are escaped; at most `most` bytes of it.
+ */
+void utf8_name(struct buf *out, const char *path, size_t n, size_t most);
 
 #endif

@@ -210,6 +210,7 @@ static void derive(struct setter *s)
 	struct job *job = s->job;
 
 	job->tools_explicit = level_of(s, "tools.builtin") > SOURCE_DEFAULT;
+	job->workspace_given = level_of(s, "workspace.dir") > SOURCE_DEFAULT;
 	job->base_url_given = level_of(s, "model.base_url") > SOURCE_DEFAULT;
 	job->prompt_from_option = level_of(s, "prompt") == SOURCE_OPTION;
 	job->stream_input = !strcmp(job->input_format, "stream-json");

@@ -107,6 +107,8 @@ struct job {
 
 	/* workspace and tools */
 	const char *workspace; /* as given; resolved by run/ */
+	bool workspace_given;
+	const char *archive; /* what it is unpacked from; NULL = it is there */
 	const char *const *add_dirs;
 	const char *workspace_save, *workspace_patch; /* output files, resolved from the start directory; NULL = none */
 	bool workspace_transaction;
@@ -132,7 +134,7 @@ struct job {
 	int64_t token_budget, max_requests, max_tool_calls, wall_time_ms;
 	int64_t max_cost_nano_usd;
 	int64_t token_target, max_stop_blocks;
-	int64_t stdin_bytes, run_dir_bytes;
+	int64_t stdin_bytes, run_dir_bytes, archive_bytes, archive_entries;
 
 	/* output */
 	const char *output_format; /* "stream-json", "json", "text" */

@@ -5,21 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/libarchive_api.h"
-#include "prompt/place.h"
+#include "base/libarchive_read.h"
+#include "base/utf8.h"
 
 #define LIST_BYTES   ((size_t)32 << 10) /* of names that are shown */
 #define ENTRIES_MOST 1000000            /* that are counted */
 #define COUNT_MS     5000               /* that long */
 #define CHILD_MS     15000              /* if one entry takes longer than it should */
 #define NAME_MOST    400
-#define MEMORY_MOST  ((rlim_t)1 << 30) /* beyond what the child has when it begins */
-#define READ_BLOCK   65536
 
 bool archive_is(const char *head, size_t n)
 {
@@ -48,40 +45,6 @@ bool archive_is(const char *head, size_t n)
 
 /* ---- the child ---- */
 
-/* A header can ask for a window of any size. Relative to what is mapped already, which some builds have much of. */
-static void limit_memory(void)
-{
-	struct rlimit r;
-	char text[64] = "";
-	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-	unsigned long long pages;
-
-	if (fd >= 0 && read(fd, text, sizeof text - 1) > 0 && (pages = strtoull(text, NULL, 10)) > 0 &&
-	    getrlimit(RLIMIT_AS, &r) == 0) {
-		rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + MEMORY_MOST;
-		if (r.rlim_max == RLIM_INFINITY || most < r.rlim_max)
-			r.rlim_cur = r.rlim_max = most;
-		(void)setrlimit(RLIMIT_AS, &r);
-	}
-	if (fd >= 0)
-		close(fd);
-}
-
-/* What read_open_fd returned. */
-static int open_archive(const struct libarchive_api *la, struct archive *a, int fd)
-{
-	la->read_support_filter_gzip(a);
-	la->read_support_filter_bzip2(a);
-	la->read_support_filter_xz(a);
-	la->read_support_filter_zstd(a);
-	la->read_support_filter_lz4(a);
-	la->read_support_format_tar(a);
-	la->read_support_format_zip(a);
-	la->read_support_format_7zip(a);
-	la->read_set_options(a, "hdrcharset=BINARY"); /* names as they are, whatever the locale */
-	return la->read_open_fd(a, fd, READ_BLOCK);
-}
-
 static void add_entry(const struct libarchive_api *la, struct archive_entry *entry, struct buf *out)
 {
 	const char *name = la->entry_pathname(entry);
@@ -96,10 +59,10 @@ static void add_entry(const struct libarchive_api *la, struct archive_entry *ent
 		buf_addf(out, "%10lld ", (long long)la->entry_size(entry));
 	else
 		buf_adds(out, "         - ");
-	place_name(out, name ? name : "?", name ? strlen(name) : 1, NAME_MOST);
+	utf8_name(out, name ? name : "?", name ? strlen(name) : 1, NAME_MOST);
 	if (link) {
 		buf_adds(out, " -> ");
-		place_name(out, link, strlen(link), NAME_MOST);
+		utf8_name(out, link, strlen(link), NAME_MOST);
 	} else if (type != S_IFREG && type != S_IFDIR && type) {
 		buf_adds(out, " (no regular file)");
 	}
@@ -111,7 +74,7 @@ static void list_entries(const struct libarchive_api *la, struct archive *a, int
 	int64_t until = clock_mono_ms() + COUNT_MS;
 	struct archive_entry *entry;
 	size_t n = 0, shown = 0;
-	int rc = open_archive(la, a, fd);
+	int rc = libarchive_read_fd(la, a, fd);
 
 	while (rc >= LIBARCHIVE_WARN && (rc = la->read_next_header(a, &entry)) >= LIBARCHIVE_WARN &&
 	       rc != LIBARCHIVE_EOF) {
@@ -125,7 +88,7 @@ static void list_entries(const struct libarchive_api *la, struct archive *a, int
 	if (rc < LIBARCHIVE_WARN) {
 		const char *why = la->error_string(a);
 		buf_addf(out, n ? "[%zu entries, then it cannot be read: " : "[it cannot be read as an archive: ", n);
-		place_name(out, why ? why : "?", why ? strlen(why) : 1, NAME_MOST);
+		utf8_name(out, why ? why : "?", why ? strlen(why) : 1, NAME_MOST);
 		buf_adds(out, "]\n");
 	} else if (rc != LIBARCHIVE_EOF) {
 		buf_addf(out, "[more than %zu entries, the first %zu are listed]\n", n, shown);
@@ -150,7 +113,7 @@ static int archive_child(const char *in, size_t in_len, int result_fd)
 	} else if (libarchive_api_load(&la, &e)) {
 		buf_addf(&out, "[it is not listed: %s]\n", e.msg);
 	} else {
-		limit_memory();
+		libarchive_limit_memory();
 		struct archive *a = la.read_new();
 		if (a)
 			list_entries(&la, a, fd, &out);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/base64.h"
+#include "base/utf8.h"
 
 #define DIR_NAMES_MOST 1000
 #define NAMES_MOST     ((size_t)256 << 10) /* what is said of them all in the init event */
@@ -49,13 +50,13 @@ static void begin_note(struct told *t, const struct attachment *x)
 {
 	if (t->notes.len)
 		buf_adds(&t->notes, "; ");
-	place_name(&t->notes, x->name, strlen(x->name), PLACE_PATH);
+	utf8_name(&t->notes, x->name, strlen(x->name), PLACE_PATH);
 }
 
 static void begin_text(const struct attachment *x, const char *tag, struct buf *out)
 {
 	buf_addf(out, "<%s path=\"", tag);
-	place_name(out, x->path, strlen(x->path), PLACE_PATH);
+	utf8_name(out, x->path, strlen(x->path), PLACE_PATH);
 	buf_adds(out, "\">\n");
 }
 
@@ -108,7 +109,7 @@ static int tell_media(const struct attachment *x, int fd, struct told *t, struct
 
 	if (rc == 0) {
 		buf_adds(&line, "The attached file ");
-		place_name(&line, x->path, strlen(x->path), PLACE_PATH);
+		utf8_name(&line, x->path, strlen(x->path), PLACE_PATH);
 		buf_addf(&line, " (%s):", x->media_type);
 		buf_addf(&json, "{\"type\":\"%s\",\"source\":{\"type\":\"base64\",\"media_type\":\"%s\",\"data\":\"",
 		         x->kind == ATTACH_PDF ? "document" : "image", x->media_type);
@@ -176,7 +177,7 @@ static int tell_dir(const struct attachment *x, int fd, struct told *t, struct e
 	qsort(names, n, sizeof *names, by_bytes);
 	begin_text(x, "directory", &out);
 	for (size_t i = 0; i < n; i++) {
-		place_name(&out, names[i], strlen(names[i]), PLACE_PATH);
+		utf8_name(&out, names[i], strlen(names[i]), PLACE_PATH);
 		buf_addc(&out, '\n');
 		free(names[i]);
 	}
@@ -196,7 +197,7 @@ static int tell_other(const struct attachment *x, struct told *t, struct error *
 	struct buf out = BUF_INIT(4 * PLACE_PATH);
 
 	buf_adds(&out, "The attached file ");
-	place_name(&out, x->path, strlen(x->path), PLACE_PATH);
+	utf8_name(&out, x->path, strlen(x->path), PLACE_PATH);
 	buf_addf(&out, " is binary (%zu bytes) and not shown.", x->size);
 	begin_note(t, x);
 	buf_adds(&t->notes, " is binary: its name is told, not what is in it");
@@ -232,7 +233,7 @@ void attachment_describe(const struct attachment *x, struct buf *out)
 		                             [ATTACH_DIR] = "directory",
 		                             [ATTACH_OTHER] = "binary" };
 
-	place_name(out, x->name, strlen(x->name), PLACE_PATH);
+	utf8_name(out, x->name, strlen(x->name), PLACE_PATH);
 	buf_addf(out, ": %s", x->media_type ? x->media_type : kinds[x->kind]);
 	if (x->kind != ATTACH_DIR)
 		buf_addf(out, ", %zu bytes", x->size);

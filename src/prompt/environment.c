@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/utf8.h"
 #include "prompt/system.h"
 
 /* Local time; a run that is to be reproducible says which second it is. */
@@ -50,11 +51,11 @@ void system_environment(const struct place *place, struct buf *out)
 	struct utsname os;
 
 	buf_adds(out, "Working directory: ");
-	place_name(out, place->workspace, strlen(place->workspace), PLACE_PATH);
+	utf8_name(out, place->workspace, strlen(place->workspace), PLACE_PATH);
 	buf_adds(out, in_git(place->workspace) ? " (in a git repository)\n" : "\n");
 	for (const char *const *dir = place->add_dirs; dir && *dir; dir++) {
 		buf_adds(out, "Added directory: ");
-		place_name(out, *dir, strlen(*dir), PLACE_PATH);
+		utf8_name(out, *dir, strlen(*dir), PLACE_PATH);
 		buf_addc(out, '\n');
 	}
 	if (uname(&os) == 0)

@@ -99,7 +99,7 @@ static void note_cut(struct buf *notes, const char *path, size_t shown, size_t s
 	if (notes->len)
 		buf_adds(notes, "; ");
 	buf_adds(notes, "memory file ");
-	place_name(notes, path, strlen(path), PLACE_PATH);
+	utf8_name(notes, path, strlen(path), PLACE_PATH);
 	if (shown)
 		buf_addf(notes, ": only its first %zu of %zu bytes are told", shown, size);
 	else
@@ -117,11 +117,11 @@ static void tell(const char *dir, const char *path, const struct buf *text, size
 {
 	buf_adds(out, TOLD_HEAD);
 	if (dir)
-		place_name(out, dir, strlen(dir), PLACE_PATH);
+		utf8_name(out, dir, strlen(dir), PLACE_PATH);
 	else
 		buf_adds(out, "it");
 	buf_adds(out, ". Keep to it as far as it concerns the task; where they differ, the task counts.\n" TOLD_PATH);
-	place_name(out, path, strlen(path), PLACE_PATH);
+	utf8_name(out, path, strlen(path), PLACE_PATH);
 	buf_adds(out, TOLD_BODY);
 	buf_add(out, buf_str(text), text->len);
 	if (cut)

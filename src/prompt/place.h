@@ -39,7 +39,5 @@ int place_read(int fd, size_t max, struct buf *out, size_t *size, struct error *
  * NUL, masked (raw is, too), at most `most` bytes, cut at a line or at least at a character. Adds a line feed if there
  * is none at the end. -1: no memory. */
 int place_text(const struct place *p, struct buf *raw, size_t size, size_t most, struct buf *out);
-/* A path in one line: control characters, quotes and ill-formed bytes are escaped; at most `most` bytes of it. */
-void place_name(struct buf *out, const char *path, size_t n, size_t most);
 
 #endif

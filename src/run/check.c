@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "run/world.h"
@@ -139,9 +140,10 @@ static void tell_attachments(const struct attachments *a, struct buf *out)
 int run_check(struct job *job, struct buf *notes, struct error *e)
 {
 	struct world w = { .job = job, .arena = ARENA_INIT };
-	int rc = world_workspace(&w, e) || world_open_sandbox(&w, e) || world_check_bypass(&w, e) ||
-	         world_models(&w, e) || world_check_record(&w, notes, e) || world_permissions(&w, e) ||
-	         world_open_hooks(&w, e) || world_find_attachments(&w, e) || check_tape(&w, e);
+	int rc = (job->archive && world_check_archive(&w, e)) || world_workspace(&w, e) || world_open_sandbox(&w, e) ||
+	         world_check_bypass(&w, e) || world_models(&w, e) || world_check_record(&w, notes, e) ||
+	         world_permissions(&w, e) || world_open_hooks(&w, e) || world_find_attachments(&w, e) ||
+	         check_tape(&w, e);
 
 	if (rc == 0) {
 		tell_marks(&w, notes);
@@ -153,6 +155,8 @@ int run_check(struct job *job, struct buf *notes, struct error *e)
 		sandbox_describe(w.sandbox, notes);
 		rc = check_kernel(&w, notes, e);
 	}
+	if (w.unpacked)
+		(void)rmdir(w.unpacked);
 	hooks_free(w.hooks);
 	sandbox_free(w.sandbox);
 	attachments_release(&w.attachments);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "prompt/mention.h"
 #include "prompt/system.h"
 
@@ -82,7 +83,7 @@ static int tell_memory(struct world *w, struct error *e)
 	int rc = 1;
 
 	while (rc > 0 && (rc = memory_next(w->memory, &text, &name, &t->notes, e)) > 0) {
-		place_name(&t->names, buf_str(&name), name.len, PLACE_PATH);
+		utf8_name(&t->names, buf_str(&name), name.len, PLACE_PATH);
 		buf_addf(&t->names, ": memory, %zu bytes", text.len);
 		buf_addc(&t->names, '\0');
 		if (told_text(t, &text))

@@ -26,8 +26,8 @@ static const char *const setup_names[] = {
 	[SETUP_OUTPUT] = "output_unavailable",
 };
 
-/* -1: what was to be recorded is not all there. */
-static int tear_down(struct world *w)
+/* failed: nothing was sent, so what was unpacked holds no work. -1: what was to be recorded is not all there. */
+static int tear_down(struct world *w, bool failed)
 {
 	bool keep = w->recorder && recorder_named_file(w->recorder);
 	struct error e = ERROR_INIT;
@@ -45,6 +45,8 @@ static int tear_down(struct world *w)
 	if (w->supervisor)
 		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
 	world_release_changes(w);
+	if (failed && w->unpacked)
+		world_drop_unpacked(w);
 	world_stop_keeper(w);
 	hooks_free(w->hooks); /* what is below it calls back until the supervisor has stopped */
 	permissions_free(w->permissions);
@@ -131,6 +133,7 @@ int run_agent(struct job *job, char **envp)
 	enum setup_step step;
 	struct error e = ERROR_INIT;
 	int died_by = 0, code;
+	bool failed = true;
 
 	/* no core file with the key in it, and no other process of this user reads our memory or environment */
 	prctl(PR_SET_DUMPABLE, 0);
@@ -142,12 +145,15 @@ int run_agent(struct job *job, char **envp)
 	} else if (w.repeats) {
 		code = repeat(&w);
 	} else if (!job->stream_input) {
+		failed = false;
 		code = drive(&w, &died_by);
 	} else if (world_converse(&w, &code, &died_by, &e)) {
 		code = setup_failed(&w, SETUP_TASK, &e);
 		died_by = w.signo;
+	} else {
+		failed = false;
 	}
-	if (tear_down(&w) && code == 0)
+	if (tear_down(&w, failed) && code == 0)
 		code = terminal_exit_code(TERM_INTERNAL_ERROR, false);
 	if (died_by)
 		world_die_by(died_by);

@@ -393,6 +393,8 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 	*step = SETUP_KEEPER;
 	if (world_keeps(w) && world_start_keeper(w, e))
 		return -1;
+	if (w->job->archive && world_unpack(w, e))
+		return -1;
 	*step = SETUP_WORKSPACE;
 	if (world_workspace(w, e) || world_begin_changes(w, e))
 		return -1;

@@ -65,13 +65,13 @@ static bool same_dir(const char *path, const char *dir)
 }
 
 /* For the directory we were started in that is the shell's name: it keeps the links that getcwd resolves. */
-static const char *spelled_workspace(struct world *w)
+static const char *spelled_workspace(struct world *w, const char *dir)
 {
 	const char *pwd = getenv("PWD");
 
-	if (strcmp(w->job->workspace, ".") == 0 && same_dir(pwd, w->workspace))
+	if (strcmp(dir, ".") == 0 && same_dir(pwd, w->workspace))
 		return arena_strdup(&w->arena, pwd);
-	return spelled_dir(w, w->job->workspace, w->workspace);
+	return spelled_dir(w, dir, w->workspace);
 }
 
 int world_workspace(struct world *w, struct error *e)
@@ -80,12 +80,14 @@ int world_workspace(struct world *w, struct error *e)
 	const char **dirs = arena_alloc(&w->arena, (n + 1) * sizeof *dirs);
 	const char **spelled = arena_alloc(&w->arena, (n + 2) * sizeof *spelled);
 
+	const char *dir = w->unpacked ? w->unpacked : w->job->workspace;
+
 	if (!dirs || !spelled)
 		return error_nomem(e);
-	w->workspace = real_dir(w, "the workspace", w->job->workspace, e);
+	w->workspace = real_dir(w, "the workspace", dir, e);
 	if (!w->workspace)
 		return -1;
-	spelled[0] = spelled_workspace(w);
+	spelled[0] = spelled_workspace(w, dir);
 	if (!spelled[0])
 		return error_nomem(e);
 	w->spelled = spelled;

@@ -23,10 +23,10 @@
 #include "supervisor/supervisor.h"
 #include "tool/tool.h"
 
-struct queued;  /* one event that waits for next_event */
+struct queued;   /* one event that waits for next_event */
 struct changing; /* what the run does to the workspace as a whole */
-struct record;  /* of --record */
-struct session; /* user messages on stdin, one after the other */
+struct record;   /* of --record */
+struct session;  /* user messages on stdin, one after the other */
 
 struct world {
 	const struct job *job;
@@ -49,6 +49,8 @@ struct world {
 	const char *key_source; /* for the init event */
 	bool key_bearer;
 	const char *kept_keys[5];    /* "NAME=value" of wiped variables that tools.env_keep names; NULL terminated */
+	const char *unpacked;        /* where the job's archive was unpacked; NULL = nowhere */
+	bool unpacked_ours;          /* we made that directory */
 	const char *workspace;       /* absolute, real */
 	const char *const *add_dirs; /* likewise */
 	struct permissions *permissions;
@@ -58,7 +60,7 @@ struct world {
 	bool confined;                                                /* so are we */
 	struct run_dir *run_dir;
 	const char *const *child_env;
-	struct changing *changing;  /* NULL: nobody asks what the run changes */
+	struct changing *changing; /* NULL: nobody asks what the run changes */
 	struct supervisor *keeper; /* NULL: the job asks for nothing that needs it */
 	struct supervisor *supervisor;
 	struct hooks *hooks;    /* NULL: there are none */
@@ -151,6 +153,13 @@ int world_start_keeper(struct world *w, struct error *e);
 int world_keep(struct world *w, const struct keep *call, struct buf *out, struct error *e);
 /* Before the result is written. Not from inside a callback of the reactor. Does nothing when there is none. */
 void world_stop_keeper(struct world *w);
+
+/* ---- archive.c: workspace.archive ---- */
+/* Unpacks it, by the keeper. If that fails, nothing is left of it. */
+int world_unpack(struct world *w, struct error *e);
+void world_drop_unpacked(struct world *w); /* removes what was unpacked; for the keeper too */
+/* For --check: looks at the head of the archive; an empty directory, the caller's to remove, stands for the other. */
+int world_check_archive(struct world *w, struct error *e);
 
 /* ---- transaction.c: workspace.save, workspace.patch, workspace.transaction, and the sums of a bundle ---- */
 bool world_changes_wanted(const struct job *job);

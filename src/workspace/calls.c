@@ -16,18 +16,17 @@ int call_end(int rc, const struct error *e, int result_fd)
 	return 1;
 }
 
-/* "empty": removes all that is in the directory. */
-int call_empty(const char *in, size_t in_len, int result_fd)
+/* "remove": the tree that the input names; without a name all that is in the directory. */
+int call_remove(const char *in, size_t in_len, int result_fd)
 {
 	struct error e = ERROR_INIT;
+	int rc = in_len ? tree_remove(in) : tree_empty(AT_FDCWD);
 
-	(void)in;
-	(void)in_len;
-	return call_end(tree_empty(AT_FDCWD) ? error_sys(&e, "cannot remove all that was made") : 0, &e, result_fd);
+	return call_end(rc ? error_sys(&e, "cannot remove all of it") : 0, &e, result_fd);
 }
 
 const struct child_call workspace_child_calls[] = {
-	{ "commit", call_commit }, { "copy", call_copy }, { "empty", call_empty }, { "patch", call_patch },
-	{ "remove", call_remove }, { "save", call_save }, { "scan", call_scan },
+	{ "commit", call_commit }, { "copy", call_copy }, { "patch", call_patch },   { "remove", call_remove },
+	{ "save", call_save },     { "scan", call_scan }, { "unpack", call_unpack },
 };
 const size_t workspace_child_ncalls = sizeof workspace_child_calls / sizeof *workspace_child_calls;

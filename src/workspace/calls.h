@@ -10,7 +10,6 @@
 /* The call's exit status: 0, or 1 if rc is not 0; *e then goes to result_fd. */
 int call_end(int rc, const struct error *e, int result_fd);
 
-int call_empty(const char *in, size_t in_len, int result_fd);
 int call_commit(const char *in, size_t in_len, int result_fd);
 int call_copy(const char *in, size_t in_len, int result_fd);
 int call_patch(const char *in, size_t in_len, int result_fd);

@@ -26,16 +26,22 @@ extern const size_t workspace_child_ncalls;
 /* ---- unpack.c: an archive becomes a directory (runs in a child) ---- */
 
 struct unpack_limits {
-	int64_t entries; /* default 1,000,000 */
-	int64_t bytes;   /* of all files together; default 16 GiB */
-	int64_t ratio;   /* bytes out of each byte in, beyond the first 64 MiB; default 1000 */
+	int64_t entries; /* with the directories that no entry told of */
+	int64_t bytes;   /* of all files together */
+	int64_t ratio;   /* bytes out of each byte in, once 64 MiB are out */
 };
-/* Unpacks the archive at fd into the empty directory dir_fd. Any format and compression that libarchive has within
- * itself. Refused, with the entry's name escaped: absolute names, "..", links whose target leads out, whatever would
- * be written through a link, devices and fifos, a name that comes twice (unless both are directories), names with a
- * NUL or longer than the file system takes. Setuid, setgid and sticky bits, owners and times other than mtime are not
- * taken over. -1 with *e: what was unpacked before stays, for the caller to remove. */
+/* Unpacks the archive at fd, a regular file, into the empty directory dir_fd: tar, zip or 7z, in any compression that
+ * libarchive has within itself. Refused, with the entry's name escaped: absolute names, "..", links whose target may
+ * lead out, whatever would be written through a link, hard links to anything but files of the archive's before them,
+ * devices and fifos, a name that comes twice (unless both are directories), names longer than the file system takes; a
+ * tar without its end mark, and an archive without an entry. Setuid, setgid and sticky bits, owners, and times but the
+ * mtime of files are not taken over; the umask counts. -1 with *e: what was unpacked before stays, for the caller to
+ * remove. */
 int workspace_unpack(int fd, int dir_fd, const struct unpack_limits *limits, struct error *e);
+/* The input of the call "unpack", which fills its directory: this, and the archive's path behind it. */
+struct unpack_call {
+	struct unpack_limits limits;
+};
 
 /* ---- scan.c, sums.c: what is there ---- */
 

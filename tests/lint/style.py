@@ -13,7 +13,7 @@ FLOORS = {"base": 1, "message": 2, "job": 2, "record": 2, "guard": 2, "superviso
           "model": 3, "tool": 3, "context": 3, "hook": 3, "prompt": 3, "report": 3, "loop": 4, "run": 5}
 # Which room may look at another one on its own floor.
 SIDEWAYS = {("record", "message"), ("job", "guard"), ("supervisor", "guard"), ("tool", "hook"),
-            ("workspace", "supervisor")}
+            ("workspace", "supervisor"), ("workspace", "guard")}
 
 WIDTH, TAB = 120, 8
 
