@@ -14,8 +14,9 @@
 #include "prompt/archive.h"
 #include "workspace/workspace.h"
 
-#define RATIO_MOST  1000 /* deflate makes 1032 of one at most, and that of nothing but zeros */
-#define REMOVE_MS   5000 /* a run that failed does not wait longer until what it unpacked is gone */
+#define RATIO_MOST  1000  /* deflate makes 1032 of one at most, and that of nothing but zeros */
+#define REMOVE_MS   60000 /* a run that failed does not wait longer until what it unpacked is gone */
+#define ENDED_MS    3000  /* nor one that is to end */
 #define HEAD_BYTES  512
 #define FRESH       "quern-workspace-XXXXXX"
 #define BESIDE_MOST 200 /* bytes of a name that the one beside it begins with */
@@ -109,9 +110,10 @@ static const char *named_dir(struct world *w, bool *there, struct error *e)
 void world_drop_unpacked(struct world *w)
 {
 	const char *dir = w->unpacked;
-	struct keep call = {
-		.call = "remove", .cwd_fd = -1, .deadline = clock_mono_ms() + REMOVE_MS, .signals = w->signals + 1
-	};
+	struct keep call = { .call = "remove",
+		             .cwd_fd = -1,
+		             .deadline = clock_mono_ms() + (w->signals ? ENDED_MS : REMOVE_MS),
+		             .signals = w->signals + 1 };
 	struct error e = ERROR_INIT;
 
 	w->unpacked = NULL;
