@@ -22,7 +22,7 @@ int call_remove(const char *in, size_t in_len, int result_fd)
 	struct error e = ERROR_INIT;
 	int rc = in_len ? tree_remove(in) : tree_empty(AT_FDCWD);
 
-	return call_end(rc ? error_sys(&e, "cannot remove all of it") : 0, &e, result_fd);
+	return call_end(rc ? error_sys(&e, "cannot remove all of '%s'", in_len ? in : ".") : 0, &e, result_fd);
 }
 
 const struct child_call workspace_child_calls[] = {

@@ -11,7 +11,6 @@
 
 #include "base/io.h"
 #include "base/random.h"
-#include "base/tree.h"
 #include "workspace/calls.h"
 #include "workspace/private.h"
 
@@ -240,14 +239,4 @@ int call_commit(const char *in, size_t in_len, int result_fd)
 	struct error e = ERROR_INIT;
 
 	return call_end(commit_here(&input, &e), &e, result_fd);
-}
-
-/* ---- "remove": a directory, with all that is in it ---- */
-
-int call_remove(const char *in, size_t in_len, int result_fd)
-{
-	struct error e = ERROR_INIT;
-
-	(void)in_len;
-	return call_end(tree_remove(in) ? error_sys(&e, "cannot remove '%s'", in) : 0, &e, result_fd);
 }
