@@ -75,8 +75,10 @@ void show_content(struct buf *out, const struct json *doc, int content, size_t m
 		show_block(out, doc, b, most, bytes);
 }
 
-static void headline(struct item *it, const struct json *doc, int input)
+/* Returns the member that stands in it whole, -1 if there is none. */
+static int headline(struct item *it, const struct json *doc, int input)
 {
+	size_t n = 0;
 	int subject = -1;
 
 	for (size_t i = 0; subjects[i] && subject < 0; i++)
@@ -92,10 +94,12 @@ static void headline(struct item *it, const struct json *doc, int input)
 		html_value_line(&it->head, doc, subject, SHOW_LINE);
 		buf_adds(&it->head, "</code>");
 	}
+	const char *raw = json_raw(doc, subject, &n);
+	return raw && n < SHOW_LINE && !memchr(raw, '\\', n) ? subject : -1;
 }
 
-/* An input that is more than its headline tells: a member a row. */
-static void members(struct buf *out, const struct json *doc, int input)
+/* What the headline does not tell of an input: a member a row. */
+static void members(struct buf *out, const struct json *doc, int input, int told)
 {
 	for (int k = json_first(doc, input); k >= 0; k = json_next(doc, input, k)) {
 		size_t n = 0;
@@ -103,6 +107,8 @@ static void members(struct buf *out, const struct json *doc, int input)
 		const char *raw = json_raw(doc, value, &n);
 		bool text = json_type(doc, value) == JSON_STRING;
 
+		if (value == told)
+			continue;
 		buf_adds(out, "<dt>");
 		html_value_line(out, doc, k, SHOW_LINE);
 		buf_adds(out, "</dt><dd>");
@@ -122,8 +128,8 @@ void call_input(struct item *it, const struct json *doc, int block)
 	int input = json_get(doc, block, "input");
 	size_t n = 0;
 
-	headline(it, doc, input);
-	if (json_size(doc, input) < 1)
+	int told = headline(it, doc, input);
+	if (json_size(doc, input) < 1 + (told >= 0))
 		return;
 	if (json_type(doc, input) != JSON_OBJECT) {
 		json_raw(doc, input, &n);
@@ -131,7 +137,7 @@ void call_input(struct item *it, const struct json *doc, int block)
 		return;
 	}
 	buf_adds(&it->body, "<dl class=\"in\">");
-	members(&it->body, doc, input);
+	members(&it->body, doc, input, told);
 	buf_adds(&it->body, "</dl>");
 }
 

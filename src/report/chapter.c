@@ -470,7 +470,7 @@ static void nav_entry(struct report *r)
 		html_value_line(out, &c->result, result_of(c, "terminal_reason"), SHOW_LINE);
 	else
 		buf_adds(out, "no result");
-	buf_addf(out, "</b> <span class=\"m\">%d turns", c->turns);
+	buf_addf(out, "</b> <span class=\"m\">%d turn%s", c->turns, c->turns == 1 ? "" : "s");
 	if (c->timed) {
 		buf_adds(out, " · ");
 		html_duration(out, c->t1 - c->t0);
@@ -478,11 +478,27 @@ static void nav_entry(struct report *r)
 	buf_adds(out, "</span></li>");
 }
 
+/* For a record that does not tell the task. */
+static void title_of_place(struct report *r)
+{
+	size_t n = 0;
+	char *cwd = json_strdup(&r->c.init, init_of(&r->c, "cwd"), &n);
+	char *slash = cwd ? strrchr(cwd, '/') : NULL;
+
+	if (slash && slash[1]) {
+		buf_adds(&r->title, "A run in ");
+		html_line(&r->title, slash + 1, n - (size_t)(slash + 1 - cwd), 90);
+	}
+	free(cwd);
+}
+
 void show_chapter(struct buf *out, struct report *r)
 {
 	struct chapter *c = &r->c;
 
 	nav_entry(r);
+	if (!r->title.len)
+		title_of_place(r);
 	buf_addf(out, "<article id=\"r%d\"><p class=\"run\">Run %d</p>", c->number, c->number);
 	verdict(out, c);
 	facts(out, c);

@@ -87,8 +87,8 @@ static int take_entry(void *ctx, const char *name, const char *p, size_t n, bool
 	buf_add(&s->extra, p ? p : "", n); /* what is over its maximum is cut */
 	if (!last)
 		return 0;
-	int rc = job ? report_job(s->r, buf_str(&s->extra), s->extra.len, e) :
-	               report_patch(s->r, buf_str(&s->extra), s->extra.len, e);
+	int rc = job ? report_job(s->r, buf_str(&s->extra), s->extra.len, e)
+	             : report_patch(s->r, buf_str(&s->extra), s->extra.len, e);
 	buf_clear(&s->extra);
 	return rc;
 }

@@ -51,10 +51,15 @@ static struct item *aside(struct take *t, const char *word, bool bad)
 	return it;
 }
 
+static void value_of(struct take *t, struct item *it, int tok)
+{
+	if (it && tok >= 0)
+		html_value_line(&it->body, t->doc, tok, SHOW_TEXT / 16);
+}
+
 static void value(struct take *t, struct item *it, const char *key)
 {
-	if (it && member(t, key) >= 0)
-		html_value_line(&it->body, t->doc, member(t, key), SHOW_TEXT / 16);
+	value_of(t, it, member(t, key));
 }
 
 static int take_init(struct take *t, struct error *e)
@@ -240,6 +245,38 @@ static void answer(struct take *t, int block)
 		story_span(t->c, it->failed ? LOOK_TOOL_BAD : LOOK_TOOL, it->from, it->to, &it->head);
 }
 
+/* The first line of the task, without its marks. */
+static void set_title(struct report *r, const char *p, size_t n)
+{
+	char line[400];
+	size_t len = 0;
+
+	while (n && strchr("# \t\r\n", *p) && *p) {
+		p++;
+		n--;
+	}
+	for (size_t i = 0; i < n && p[i] != '\n' && len < sizeof line; i++)
+		if (p[i] != '`' && p[i] != '*')
+			line[len++] = p[i];
+	html_line(&r->title, line, len, 110);
+}
+
+/* The user's own words: a string or a block. */
+static void say(struct take *t, struct item *it, int what)
+{
+	int text = json_type(t->doc, what) == JSON_STRING ? what : json_get(t->doc, what, "text");
+	size_t n = 0;
+	char *plain = it ? json_strdup(t->doc, text, &n) : NULL;
+
+	if (plain)
+		html_prose(&it->body, plain, n);
+	else if (it)
+		show_content(&it->body, t->doc, what, SHOW_TEXT, &n);
+	if (plain && !t->r->title.len)
+		set_title(t->r, plain, n);
+	free(plain);
+}
+
 static int take_user(struct take *t, struct error *e)
 {
 	int content = json_path(t->doc, t->root, "message.content");
@@ -251,10 +288,8 @@ static int take_user(struct take *t, struct error *e)
 		t->c->asked = t->ms;
 	if (replay && turn_flush(t->r, e))
 		return -1;
-	if (json_type(t->doc, content) == JSON_STRING || replay) {
-		struct item *it = turn_add(&t->c->turn, ITEM_USER);
-		if (it)
-			show_content(&it->body, t->doc, content, SHOW_TEXT, &it->bytes);
+	if (json_type(t->doc, content) == JSON_STRING) {
+		say(t, turn_add(&t->c->turn, ITEM_USER), content);
 		return 0;
 	}
 	for (int b = json_first(t->doc, content); b >= 0; b = json_next(t->doc, content, b)) {
@@ -262,10 +297,10 @@ static int take_user(struct take *t, struct error *e)
 			answer(t, b);
 			continue;
 		}
-		struct item *it = ours ? aside(t, "quern says", false) : turn_add(&t->c->turn, ITEM_USER);
-		int text = json_get(t->doc, b, "text");
-		if (it && text >= 0)
-			html_value_line(&it->body, t->doc, text, SHOW_TEXT / 16);
+		if (ours)
+			value_of(t, aside(t, "quern says", false), json_get(t->doc, b, "text"));
+		else
+			say(t, turn_add(&t->c->turn, ITEM_USER), b);
 	}
 	return 0;
 }
@@ -470,22 +505,6 @@ static int take_hook_response(struct take *t, struct error *e)
 }
 
 /* ---- the record ---- */
-
-/* The first line of the task, without its marks. */
-static void set_title(struct report *r, const char *p, size_t n)
-{
-	char line[400];
-	size_t len = 0;
-
-	while (n && strchr("# \t\r\n", *p) && *p) {
-		p++;
-		n--;
-	}
-	for (size_t i = 0; i < n && p[i] != '\n' && len < sizeof line; i++)
-		if (p[i] != '`' && p[i] != '*')
-			line[len++] = p[i];
-	html_line(&r->title, line, len, 110);
-}
 
 /* The user's words are blocks of the last message that the event tells. */
 static int take_history(struct take *t, struct error *e)
