@@ -98,8 +98,7 @@ static void cost_fact(struct buf *out, const struct chapter *c)
 static void tokens_fact(struct buf *out, const struct chapter *c)
 {
 	const struct usage *u = &c->sum;
-	int64_t in = (u->input > 0 ? u->input : 0) + (u->cache_creation > 0 ? u->cache_creation : 0) +
-	             (u->cache_read > 0 ? u->cache_read : 0);
+	int64_t in = turn_prompt(u);
 
 	fact_begin(out, "Tokens");
 	html_short_count(out, in);

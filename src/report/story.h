@@ -165,6 +165,8 @@ struct item *turn_call(struct turn *t, const char *id);     /* NULL: none of tha
 /* To the spool; the turn is empty then. */
 int turn_flush(struct report *r, struct error *e);
 void turn_release(struct turn *t);
+/* The tokens of a prompt: fresh, written to the cache, read from it. */
+int64_t turn_prompt(const struct usage *u);
 
 /* ---- call.c: tool calls ---- */
 void call_input(struct item *it, const struct json *doc, int block);

@@ -7,6 +7,8 @@
 #include "report/html.h"
 #include "report/story.h"
 
+/* Times that are later than that are nonsense: 30,000 years. */
+#define TIME_MOST (INT64_C(1) << 50)
 /* A turn of so many blocks is shown in pieces. */
 #define TURN_MOST ((size_t)1000)
 
@@ -612,7 +614,7 @@ static void note_time(struct take *t)
 	struct chapter *c = t->c;
 	int64_t ms = json_int_or(t->doc, member(t, "quern_ms"), -1);
 
-	if (ms >= 0 && ms < TOKENS_MOST) {
+	if (ms >= 0 && ms < TIME_MOST) {
 		if (!c->timed)
 			c->t0 = c->asked = ms;
 		c->timed = true;

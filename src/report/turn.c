@@ -131,13 +131,12 @@ static void show_item(struct buf *out, const struct item *it)
 	buf_adds(out, "</div>\n");
 }
 
-static int64_t prompt_tokens(const struct usage *u)
+int64_t turn_prompt(const struct usage *u)
 {
-	int64_t parts[] = { u->input, u->cache_creation, u->cache_read }, sum = 0;
+	struct usage prompt = *u;
 
-	for (size_t i = 0; i < 3; i++)
-		sum += parts[i] > 0 && parts[i] < TOKENS_MOST ? parts[i] : 0;
-	return sum;
+	prompt.output = -1;
+	return usage_total(&prompt);
 }
 
 static void turn_head(struct report *r, const struct turn *t, const struct turn_row *row)
@@ -154,7 +153,7 @@ static void turn_head(struct report *r, const struct turn *t, const struct turn_
 		html_duration(out, t->to - t->from);
 		buf_adds(out, " · ");
 	}
-	html_short_count(out, prompt_tokens(&row->usage));
+	html_short_count(out, turn_prompt(&row->usage));
 	buf_adds(out, " in · ");
 	html_short_count(out, row->usage.output > 0 ? row->usage.output : 0);
 	buf_adds(out, " out");
