@@ -70,10 +70,11 @@ static const char *dir_beside(struct world *w, const char *dir, struct error *e)
 	return made;
 }
 
-/* The directory that the job names, with an absolute path: *there = it is, and is empty. */
-static const char *named_dir(struct world *w, bool *there, struct error *e)
+/* The directory that the job names, with an absolute path. *there: it is, and *empty. NULL with *e. */
+static const char *named_dir(struct world *w, bool *there, bool *empty, struct error *e)
 {
 	const char *name = w->job->workspace;
+	const struct dirent *entry = NULL;
 	struct buf b = BUF_INIT(8192);
 	const char *path = NULL;
 
@@ -82,24 +83,15 @@ static const char *named_dir(struct world *w, bool *there, struct error *e)
 		buf_cut(&b, b.len - 1);
 	DIR *d = opendir(name);
 	*there = d != NULL;
-	if (d) {
-		const struct dirent *entry;
-		while ((entry = readdir(d)) && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")))
-			;
-		closedir(d);
-		if (entry)
-			error_set(e, ERR_INPUT,
-			          "workspace.dir '%s' is not empty: an archive is unpacked into a new or an "
-			          "empty directory",
-			          name);
-		else if (!(path = world_absolute(w, buf_str(&b))))
-			error_nomem(e);
-	} else if (errno != ENOENT) {
+	while (d && (entry = readdir(d)) && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")))
+		;
+	*empty = !entry;
+	if (!d && errno != ENOENT)
 		error_sys(e, "workspace.dir '%s'", name);
-	} else if (!(path = world_absolute(w, buf_str(&b)))) {
-		errno = ENOENT;
-		error_sys(e, "workspace.dir '%s': its directory", name);
-	}
+	else if (!(path = world_absolute(w, buf_str(&b))))
+		error_set(e, ERR_INPUT, "workspace.dir '%s': the directory that it is to be in is not there", name);
+	if (d)
+		closedir(d);
 	buf_release(&b);
 	return path;
 }
@@ -162,28 +154,70 @@ static int move_to(struct world *w, const char *dir, struct error *e)
 	return 0;
 }
 
+static int refuse_full(const struct world *w, struct error *e)
+{
+	return error_set(e, ERR_INPUT,
+	                 "workspace.dir '%s' is not empty: an archive is unpacked into a new or an empty directory",
+	                 w->job->workspace);
+}
+
+/* Where the run that is gone on with has worked, in a directory that was new. NULL: it is not there any more. */
+static const char *recorded_dir(const struct world *w)
+{
+	const char *dir = w->resumes ? w->record.cwd : NULL, *slash = dir ? strrchr(dir, '/') : NULL;
+	struct stat st;
+
+	if (!slash || strncmp(slash + 1, FRESH, sizeof FRESH - sizeof "XXXXXX") != 0 || lstat(dir, &st) ||
+	    !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
+		return NULL;
+	return dir;
+}
+
+/* For a run that goes on the archive was unpacked when it began: w->unpacked is where. -1 with *e. */
+static int choose_dir(struct world *w, const char **dir, bool *there, struct error *e)
+{
+	bool empty = true;
+
+	if (w->job->workspace_given && !(*dir = named_dir(w, there, &empty, e)))
+		return -1;
+	if (!empty && !w->resumes)
+		return refuse_full(w, e);
+	w->unpacked = *dir ? (empty ? NULL : *dir) : recorded_dir(w);
+	if (w->resumes && !w->unpacked)
+		log_warn("the workspace of the record is gone: '%s' is unpacked again", w->job->archive);
+	return 0;
+}
+
 int world_unpack(struct world *w, struct error *e)
 {
 	const char *archive = world_absolute(w, w->job->archive), *dir = NULL;
 	bool there = false;
 
+	if (choose_dir(w, &dir, &there, e) || w->unpacked)
+		return w->unpacked ? 0 : -1;
 	if (!archive)
 		return error_set(e, ERR_SYS, "workspace.archive '%s': %s", w->job->archive, strerror(ENOENT));
-	if (w->job->workspace_given && !(dir = named_dir(w, &there, e)))
-		return -1;
 	w->unpacked_ours = !there;
 	w->unpacked = !dir ? fresh_dir(w, e) : there ? dir : dir_beside(w, dir, e);
 	if (!w->unpacked)
 		return -1;
+	w->unpacked_now = true;
 	int rc = unpack_into(w, archive, w->unpacked, e) ? archive_error(w, e) : 0;
 	if (rc == 0 && dir && !there)
 		rc = move_to(w, dir, e);
 	if (rc)
 		world_drop_unpacked(w);
-	else if (!dir && w->job->output_format &&
-	         strcmp(w->job->output_format, "stream-json") != 0) /* there the init event tells */
-		log_warn("the workspace is '%s'", w->unpacked);
+	else if (!dir && w->job->output_format && strcmp(w->job->output_format, "stream-json") != 0)
+		log_warn("the workspace is '%s'", w->unpacked); /* elsewhere the init event tells */
 	return rc;
+}
+
+void world_end_unpacked(struct world *w)
+{
+	if (!w->unpacked || w->job->workspace_given || !w->job->workspace_save)
+		return;
+	w->unpacked_ours = true;
+	world_drop_unpacked(w);
 }
 
 /* ---- --check ---- */
@@ -211,10 +245,12 @@ static int check_head(const struct world *w, struct error *e)
 /* An empty directory stands for the one that would be filled. */
 int world_check_archive(struct world *w, struct error *e)
 {
-	bool there = false;
+	bool there, empty = true;
 
-	if (check_head(w, e) || (w->job->workspace_given && !named_dir(w, &there, e)))
+	if (check_head(w, e) || (w->job->workspace_given && !named_dir(w, &there, &empty, e)))
 		return -1;
+	if (!empty && !w->job->resume_path)
+		return refuse_full(w, e);
 	w->unpacked = fresh_dir(w, e);
 	return w->unpacked ? 0 : -1;
 }

@@ -159,7 +159,10 @@ int world_settle(void *ctx, bool completed, struct error *e)
 	if (!w->changing || world_more_to_come(w))
 		return 0;
 	end_children(w);
-	return world_end_changes(w, completed, e);
+	int rc = world_end_changes(w, completed, e);
+	if (rc == 0 && completed)
+		world_end_unpacked(w);
+	return rc;
 }
 
 /* When the last result is written no child is alive, and it names the run directory only if that stays. */

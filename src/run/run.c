@@ -45,7 +45,7 @@ static int tear_down(struct world *w, bool failed)
 	if (w->supervisor)
 		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
 	world_release_changes(w);
-	if (failed && w->unpacked)
+	if (failed && w->unpacked_now && w->unpacked)
 		world_drop_unpacked(w);
 	world_stop_keeper(w);
 	hooks_free(w->hooks); /* what is below it calls back until the supervisor has stopped */

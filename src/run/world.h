@@ -51,6 +51,7 @@ struct world {
 	const char *kept_keys[5];    /* "NAME=value" of wiped variables that tools.env_keep names; NULL terminated */
 	const char *unpacked;        /* where the job's archive was unpacked; NULL = nowhere */
 	bool unpacked_ours;          /* we made that directory */
+	bool unpacked_now;           /* and not the run that is gone on with */
 	const char *workspace;       /* absolute, real */
 	const char *const *add_dirs; /* likewise */
 	struct permissions *permissions;
@@ -157,7 +158,8 @@ void world_stop_keeper(struct world *w);
 /* ---- archive.c: workspace.archive ---- */
 /* Unpacks it, by the keeper. If that fails, nothing is left of it. */
 int world_unpack(struct world *w, struct error *e);
-void world_drop_unpacked(struct world *w); /* removes what was unpacked; for the keeper too */
+void world_drop_unpacked(struct world *w); /* removes what was unpacked; by the keeper too */
+void world_end_unpacked(struct world *w);  /* the run has completed and its changes are saved */
 /* For --check: looks at the head of the archive; an empty directory, the caller's to remove, stands for the other. */
 int world_check_archive(struct world *w, struct error *e);
 

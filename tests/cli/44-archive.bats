@@ -222,6 +222,18 @@ refused() {
 	is "$(cat "$T/box/w/e")" new
 }
 
+@test "a new directory goes when the run has completed and its changes are saved" {
+	pack good.tar
+	serve "$(script "$(bash_call "echo new >e")" "$(say end)" "$(bash_call "echo new >e")")"
+	q -p go --set workspace.archive="$T/a/good.tar" --set workspace.save="$T/c.tar.zst" --allowedTools Bash
+	exits 0
+	is "$(tar --zstd -tf "$T/c.tar.zst")" e
+	is "$(ls -A "$T/tmp")" ""
+	q -p go --set workspace.archive="$T/a/good.tar" --set workspace.save="$T/c.tar.zst" --allowedTools Bash --max-turns 1
+	exits 10 max_turns
+	rm -r "$T"/tmp/quern-workspace-* # kept: it can be gone on with
+}
+
 @test "an archive that is not there, or is no file" {
 	q -p go --replay "$T/say.yaml" --set workspace.archive=none.tar
 	exits 2 turn_setup_failed
