@@ -182,16 +182,25 @@ static void take_hook_failure(struct job *job)
 			h->blocks = !strcmp(job->hook_failure, "block");
 }
 
+static bool same_path(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
+}
+
 static void cross_check(struct setter *s)
 {
 	struct job *job = s->job;
 	struct origin provider = { SOURCE_DEFAULT, "model.provider", false },
-	              events = { SOURCE_DEFAULT, "events", false };
+	              events = { SOURCE_DEFAULT, "events", false }, record = { SOURCE_DEFAULT, "record", false };
 
 	if (!job->replay_path && job->provider && !strcmp(job->provider, "replay"))
 		setter_fail(s, &provider, NULL, NULL, "replay needs a tape: --replay FILE, or replay: in the job");
-	if (job->events_path && job->replay_path && !strcmp(job->events_path, job->replay_path))
+	if (same_path(job->events_path, job->replay_path))
 		setter_fail(s, &events, NULL, NULL, "must not be the tape that is replayed");
+	if (same_path(job->record_path, job->replay_path))
+		setter_fail(s, &record, NULL, NULL, "must not be what is replayed");
+	if (same_path(job->record_path, job->events_path))
+		setter_fail(s, &record, NULL, NULL, "must not be the file of the events");
 	check_fallback(s);
 	check_input(s);
 	check_verify(s);

@@ -9,8 +9,7 @@
 #include "prompt/mention.h"
 #include "prompt/system.h"
 
-/* Where and when the run works; a session that goes on tells what it was told at first. */
-static const char *environment(struct world *w)
+const char *world_environment(struct world *w)
 {
 	struct buf b = BUF_INIT(65536);
 
@@ -30,7 +29,7 @@ const char *world_system_prompt(struct world *w)
 {
 	struct buf b = BUF_INIT((size_t)4 << 20);
 
-	system_prompt(w->job, &w->place, environment(w), &b);
+	system_prompt(w->job, &w->place, world_environment(w), &b);
 	const char *text = b.len ? arena_strndup(&w->arena, buf_str(&b), b.len) : NULL;
 	buf_release(&b);
 	return text;

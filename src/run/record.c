@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json_out.h"
@@ -16,7 +17,6 @@
 #include "config.h"
 #include "model/exchange.h"
 #include "model/tap.h"
-#include "prompt/system.h"
 #include "record/bundle.h"
 
 #define EVENTS_PIECE ((size_t)256 << 10) /* lines that wait, at most about that much of them */
@@ -375,9 +375,19 @@ static void on_cancelled(void *ctx, enum model_kind kind)
 
 /* ---- the life of it ---- */
 
+/* Is it recorded into the bundle that the run goes on from? */
+static bool goes_on_in(const struct world *w, const char *path)
+{
+	struct stat a, b;
+
+	return w->resumes && !stat(path, &a) && !stat(w->job->resume_path, &b) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
 int world_record_open(struct world *w, struct error *e)
 {
 	const char *path = w->job->record_path;
+	bool append;
 
 	if (!path)
 		return 0;
@@ -386,14 +396,15 @@ int world_record_open(struct world *w, struct error *e)
 		return error_nomem(e);
 	w->recording = r;
 	r->w = w;
-	r->run = 1;
+	append = goes_on_in(w, path);
+	r->run = append ? (int)w->record.totals.runs + 1 : 1;
 	r->tap = (struct model_tap){ r, on_sent, on_phase, on_head, on_bytes, on_done, on_cancelled };
 	buf_init(&r->events, BUF_HUGE);
 	for (size_t i = 0; i < EXCHANGE_KINDS; i++) {
 		buf_init(&r->kinds[i].body, BUF_HUGE);
 		buf_init(&r->kinds[i].answer, ANSWER_MOST);
 	}
-	r->bundle = bundle_create(path, false, e);
+	r->bundle = bundle_create(path, append, e);
 	return r->bundle ? 0 : -1;
 }
 
@@ -407,13 +418,10 @@ bool world_records(const struct world *w)
 	return w->recording && w->recording->bundle;
 }
 
-static void describe(const struct world *w, struct buf *out)
+static void describe(struct world *w, struct buf *out)
 {
-	struct buf environment = BUF_INIT(65536);
 	struct json_out o;
 
-	if (w->job->environment)
-		system_environment(&w->place, &environment);
 	json_out_init(&o, out);
 	jo_object(&o);
 	jo_kint(&o, "version", BUNDLE_VERSION);
@@ -421,10 +429,9 @@ static void describe(const struct world *w, struct buf *out)
 	jo_kstr(&o, "session_id", w->session_id);
 	jo_kstr(&o, "cwd", w->workspace);
 	jo_kstr(&o, "run_dir", run_dir_made(w->run_dir));
-	jo_kstr(&o, "environment", environment.len ? buf_str(&environment) : NULL);
+	jo_kstr(&o, "environment", world_environment(w));
 	jo_end(&o);
 	buf_addc(out, '\n');
-	buf_release(&environment);
 }
 
 int world_record_begin(struct world *w, struct error *e)

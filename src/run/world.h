@@ -286,6 +286,8 @@ int world_repeat_result(struct world *w, struct error *e);
 int world_check_record(struct world *w, struct buf *notes, struct error *e);
 
 /* ---- prompt.c: what the model is told beside the task ---- */
+/* Where and when the run works; a session that goes on tells what it was told at first. NULL: the job tells none. */
+const char *world_environment(struct world *w);
 /* The system prompt; NULL = none. */
 const char *world_system_prompt(struct world *w);
 /* Finds the job's memory files and attachments; needs the permissions. */

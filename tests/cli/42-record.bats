@@ -149,3 +149,13 @@ bodies() {
 	has "$(cat "$T/body.3")" tool_result
 	has "$(entry "$(entries '^exchanges/.*response$' | tail -n 1)")" message_stop
 }
+
+@test "a record does not take the place of what else is read or written" {
+	: >"$T/t.yaml"
+	q -p go --replay "$T/t.yaml" --record "$T/t.yaml"
+	exits 2
+	err_has "record: must not be what is replayed"
+	q -p go --events "$T/run" --record "$T/run"
+	exits 2
+	err_has "record: must not be the file of the events"
+}
