@@ -10,6 +10,7 @@
  *   exchanges/000001.response   the bytes of the answer's body, as they came
  *   files/NAME            files of the run directory that events name
  *   before.sha256, after.sha256   the workspace's files as `sha256sum -c` reads them
+ *   workspace.patch       what changed in it, if the job has workspace.patch
  *
  * The numbers ascend and are not dense. quern.json is the first entry of each run.
  *

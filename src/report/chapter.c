@@ -357,28 +357,32 @@ static void audit(struct buf *out, const struct chapter *c)
 	fact_end(out);
 }
 
-static void session_totals(struct buf *out, const struct chapter *c)
+/* The plain members of an object, as "name value, name value". */
+static void object_fact(struct buf *out, const char *name, const struct json *doc, int object)
 {
-	const struct json *doc = &c->result;
-	int all = result_of(c, "session_totals");
 	double usd = 0;
+	int n = 0;
 
-	if (json_type(doc, all) != JSON_OBJECT)
+	if (json_size(doc, object) < 1 || json_type(doc, object) != JSON_OBJECT)
 		return;
-	fact_begin(out, "The whole session");
-	for (int k = json_first(doc, all), n = 0; k >= 0; k = json_next(doc, all, k)) {
+	fact_begin(out, name);
+	for (int k = json_first(doc, object); k >= 0; k = json_next(doc, object, k)) {
 		int v = json_value_of(doc, k);
-		if (json_type(doc, v) != JSON_NUMBER)
+		enum json_type type = json_type(doc, v);
+		if (type == JSON_OBJECT || type == JSON_ARRAY || type == JSON_NULL)
 			continue;
 		buf_adds(out, n++ ? ", " : "");
 		html_value_line(out, doc, k, SHOW_LINE);
-		buf_adds(out, " ");
+		buf_adds(out, " <b>");
 		if (json_eq(doc, k, "total_cost_usd") && json_double(doc, v, &usd))
 			html_usd(out, usd);
 		else if (json_eq(doc, k, "duration_ms"))
 			html_duration(out, json_int_or(doc, v, 0));
-		else
+		else if (type == JSON_NUMBER)
 			html_count(out, json_int_or(doc, v, 0));
+		else
+			html_value_line(out, doc, v, SHOW_LINE);
+		buf_adds(out, "</b>");
 	}
 	fact_end(out);
 }
@@ -403,7 +407,9 @@ static void details(struct buf *out, const struct chapter *c)
 	strings(out, "In front of the task", &c->init, init_of(c, "quern_attached"));
 	strings(out, "Effects not known", &c->result, result_of(c, "side_effects"));
 	fact_value(out, "Run directory", &c->result, result_of(c, "run_dir"));
-	session_totals(out, c);
+	object_fact(out, "Verification", &c->result, result_of(c, "verification"));
+	object_fact(out, "Files of the workspace", &c->result, result_of(c, "workspace"));
+	object_fact(out, "The whole session", &c->result, result_of(c, "session_totals"));
 	audit(out, c);
 	buf_adds(out, "</dl>");
 	if (!json_absent(&c->init, init_of(c, "quern_environment"))) {

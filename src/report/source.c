@@ -68,17 +68,10 @@ static bool begins(const char *name, const char *with)
 	return !strncmp(name, with, strlen(with));
 }
 
-static bool ends(const char *name, const char *with)
-{
-	size_t n = strlen(name), w = strlen(with);
-
-	return n >= w && !strcmp(name + n - w, with);
-}
-
 static int take_entry(void *ctx, const char *name, const char *p, size_t n, bool last, struct error *e)
 {
 	struct source *s = ctx;
-	bool job = !strcmp(name, "job.yaml"), patch = ends(name, ".patch") && !begins(name, "files/");
+	bool job = !strcmp(name, "job.yaml"), patch = !strcmp(name, "workspace.patch");
 
 	if (begins(name, "events/"))
 		return n ? take_piece(s, p, n, e) : 0;

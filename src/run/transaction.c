@@ -15,6 +15,7 @@
 #include "workspace/workspace.h"
 
 #define SUMS_MAX       ((size_t)1 << 30)
+#define PATCH_RECORDED ((size_t)16 << 20)
 #define AFTER_SIGNAL   4000  /* ms for what is saved */
 #define AFTER_FAILURE  60000 /* likewise */
 #define WHATEVER_COMES INT32_MAX
@@ -326,14 +327,14 @@ int world_begin_changes(struct world *w, struct error *e)
 	return 0;
 }
 
-/* The sums of all files, for the bundle. */
-static int record_sums(struct world *w, const char *name, const struct buf *sums, struct error *e)
+/* The sums of all files, say, for the bundle. */
+static int record_text(struct world *w, const char *name, const struct buf *text, struct error *e)
 {
 	struct buf masked = BUF_INIT(SUMS_MAX);
 
-	if (!world_records(w) || !sums->len)
+	if (!world_records(w) || !text->len)
 		return 0;
-	buf_add(&masked, sums->data, sums->len);
+	buf_add(&masked, text->data, text->len);
 	world_mask(w, &masked);
 	int rc = world_record_add(w, name, &masked, e);
 	buf_release(&masked);
@@ -342,7 +343,7 @@ static int record_sums(struct world *w, const char *name, const struct buf *sums
 
 int world_record_files(struct world *w, struct error *e)
 {
-	return w->changing ? record_sums(w, "before.sha256", &w->changing->before, e) : 0;
+	return w->changing ? record_text(w, "before.sha256", &w->changing->before, e) : 0;
 }
 
 /* ---- after ---- */
@@ -387,6 +388,23 @@ static int patch(struct world *w, const struct limits *l, struct error *e)
 	return rc ? error_prefix(e, "workspace.patch") : 0;
 }
 
+/* The bundle has the patch too, if it is not a large one. */
+static int record_patch(struct world *w, struct error *e)
+{
+	struct buf text = BUF_INIT(PATCH_RECORDED);
+	struct error why = ERROR_INIT;
+	int rc = 0;
+
+	if (!world_records(w))
+		return 0;
+	if (io_read_file(AT_FDCWD, w->changing->patch, &text, &why))
+		log_warn("the patch is not in the bundle: %s", why.msg);
+	else
+		rc = record_text(w, "workspace.patch", &text, e);
+	buf_release(&text);
+	return rc;
+}
+
 /* A run that did not complete may still have done something worth to be looked at. */
 static int keep_changes(struct world *w, const struct limits *l, struct error *e)
 {
@@ -428,7 +446,7 @@ static int settle(struct world *w, bool completed, struct error *e)
 		return error_prefix(e, "what changed in the workspace is not known");
 	size_t all = take_counts(c);
 	c->told.told = true;
-	if (record_sums(w, "after.sha256", &c->after, e))
+	if (record_text(w, "after.sha256", &c->after, e))
 		return -1;
 	if (c->save) {
 		if (save(w, c->save, &l, e))
@@ -439,6 +457,8 @@ static int settle(struct world *w, bool completed, struct error *e)
 		if (patch(w, &l, e))
 			return -1;
 		c->told.patch = c->patch;
+		if (record_patch(w, e))
+			return -1;
 	}
 	if (!c->transaction)
 		return 0;

@@ -181,6 +181,13 @@ shot() {
 	cat "$T/run.ndjson" | "$REPORT" - >"$T/page" 2>"$T/err" || rc=$?
 	is "$rc" 2
 	err_has 'a bundle cannot be read from a pipe'
+	# and the patch, if the job makes one
+	some_run --record "$T/run2.tar.zst" --set workspace.patch="$T/p"
+	tar --zstd -xOf "$T/run2.tar.zst" workspace.patch | cmp - "$T/p"
+	report "$T/run2.tar.zst"
+	page_is_sound
+	page_has '<h2>What changed in the workspace</h2>'
+	is "$(grep -c '<ins>+&lt;three&gt;' "$T/page")" 3 # with the call, the file, and here
 	# cut off in the middle, it holds what came before
 	head -c 3000 "$T/run.tar.zst" >"$T/cut"
 	report "$T/cut"

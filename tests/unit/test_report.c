@@ -395,6 +395,31 @@ static void the_digest_of_the_events(void **state)
 	}
 }
 
+static void what_else_the_result_tells(void **state)
+{
+	PAGE(INIT(0), "{\"type\":\"result\",\"terminal_reason\":\"verify_failed\",\"exit_code\":33,"
+	              "\"errors\":[\"the <check> fails\"],"
+	              "\"limits\":{\"max_turns\":{\"limit\":10,\"used\":5,\"left\":5},\"max_cost_usd\":{\"limit\":2,"
+	              "\"used\":3,\"left\":-1},\"wall_time_ms\":{\"limit\":60000,\"used\":1500,\"left\":58500}},"
+	              "\"verification\":{\"runs\":2,\"failures\":2,\"passed\":false},"
+	              "\"workspace\":{\"changed\":1,\"saved\":\"/tmp/<o>.tar\"},"
+	              "\"session_totals\":{\"runs\":2,\"duration_ms\":61000,\"total_cost_usd\":1.5,\"models\":{}},"
+	              "\"permission_denials\":[{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"<rm>\"}}]}");
+
+	(void)state;
+	has(page, "<p class=\"verdict bad\"><b>verify_failed</b>");
+	has(page, "<span class=\"m\">exit code 33</span>");
+	has(page, "<p class=\"err\">the &lt;check&gt; fails</p>");
+	has(page, "<th>max_turns<td class=\"meter\"><i style=\"width:50.0%\"></i><td class=\"n\">5 of 10</tr>");
+	has(page, "<i style=\"width:100.0%\" class=\"full\"></i><td class=\"n\">$3.00 of $2.00</tr>");
+	has(page, "1.5 s of 1 min 0 s</tr>");
+	has(page, "runs <b>2</b>, failures <b>2</b>, passed <b>false</b>");
+	has(page, "changed <b>1</b>, saved <b>/tmp/&lt;o&gt;.tar</b>");
+	has(page, "runs <b>2</b>, duration_ms <b>1 min 1 s</b>, total_cost_usd <b>$1.50</b></dd>");
+	has(page, "<li><b>Bash</b> <code>{&quot;command&quot;:&quot;&lt;rm&gt;&quot;}</code></li>");
+	free(page);
+}
+
 /* Many turns and calls: the page has bars and rows enough, but not one for each. */
 static void a_long_run_has_a_bounded_head(void **state)
 {
@@ -444,6 +469,7 @@ int main(void)
 		cmocka_unit_test(a_record_without_times),
 		cmocka_unit_test(members_of_any_type),
 		cmocka_unit_test(the_digest_of_the_events),
+		cmocka_unit_test(what_else_the_result_tells),
 		cmocka_unit_test(a_long_run_has_a_bounded_head),
 	};
 
