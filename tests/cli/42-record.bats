@@ -159,3 +159,21 @@ bodies() {
 	exits 2
 	err_has "record: must not be the file of the events"
 }
+
+@test "each kind of request is put together again, whatever made the conversation smaller" {
+	serve '{"window": 12000, "summary_models": ["notes"], "player": {"rounds": 16, "text": "Step {n}.", "answer": "done",
+		"calls": [{"name": "Bash", "input": {"command": "echo {n}; seq 1000 1500"}}]}}'
+	q -p go -m tiny --set context.window=12000 --set context.summary_model=notes --set context.microcompact_at=off \
+		--set context.collapse_at=off --allowedTools Bash -t 200 --record "$T/run.tar.zst"
+	exits 0 completed
+	local kind n sent
+	for kind in main compact summary; do
+		n=$(bodies "$kind")
+		sent=$(awk -v k="$kind" '$2==k {print $1}' "$T/log/kinds")
+		is "$n" "$(wc -l <<<"$sent")"
+		[ "$n" -ge 1 ]
+		for i in $(seq "$n"); do
+			cmp "$T/body.$i" "$(request "$(sed -n "${i}p" <<<"$sent")")"
+		done
+	done
+}
