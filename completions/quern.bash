@@ -104,7 +104,7 @@ _quern()
 		return ;;
 	esac
 	if [[ $cur == -* ]]; then
-		mapfile -t COMPREPLY < <(compgen -W '--prompt --print --no-stdin --system-prompt --append-system-prompt --memory --attach --mentions --input-format --model --fallback-model --provider --base-url --cwd --add-dir --max-turns --token-budget --max-budget-usd --wall-time --token-target --tools --allowedTools --allowed-tools --disallowedTools --disallowed-tools --permission-mode --dangerously-skip-permissions --sandbox --settings --setting-sources --bare --output-format --include-partial-messages --include-hook-events --replay-user-messages --events --record --replay --resume --run-dir --quiet --verbose --set --check --print-schema --help --version' -- "$cur")
+		mapfile -t COMPREPLY < <(compgen -W '--prompt --print --no-stdin --system-prompt --append-system-prompt --memory --attach --mentions --input-format --model --fallback-model --provider --base-url --cwd --add-dir --max-turns --token-budget --max-budget-usd --wall-time --token-target --tools --allowedTools --allowed-tools --disallowedTools --disallowed-tools --permission-mode --dangerously-skip-permissions --sandbox --settings --setting-sources --bare --output-format --include-partial-messages --include-hook-events --replay-user-messages --events --record --replay --replay-tools --replay-strict --resume --run-dir --quiet --verbose --set --check --print-schema --help --version' -- "$cur")
 	else
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi

@@ -17,7 +17,7 @@ int main(int argc, char *argv[])
 		log_error("a standard descriptor is closed and /dev/null cannot take its place");
 		return 1;
 	}
-	if (job_parse(&job, argc, argv, (const char *const *)environ, &errs))
+	if (job_parse_replay(&job, argc, argv, (const char *const *)environ, run_recorded_job, &errs))
 		code = run_refused(&job, &errs);
 	else
 		code = run_job(&job, environ);

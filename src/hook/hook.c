@@ -165,6 +165,11 @@ void hooks_describe(const struct hooks *h, const char *const *tools, struct buf 
 	}
 }
 
+bool hooks_busy(const struct hooks *h)
+{
+	return h && h->askings;
+}
+
 bool hooks_any(const struct hooks *h, enum hook_event kind)
 {
 	for (size_t i = 0; h && i < h->n; i++)

@@ -118,6 +118,7 @@ typedef void (*hooks_done)(void *ctx, const struct hook_answer *answer);
 /* Asks all that this is the business of. 1 = done comes, 0 = nobody (NULL hooks too), -1 *e: out of memory, supervisor
  * lost. Any number of askings may run at once; ctx tells them apart. */
 int hooks_ask(struct hooks *h, const struct hook_call *call, hooks_done done, void *ctx, struct error *e);
+bool hooks_busy(const struct hooks *h); /* has an asking not been answered? NULL hooks: no */
 /* Ends the children of the asking with that ctx (TERM, grace, KILL); done is not called any more. */
 void hooks_cancel(struct hooks *h, const void *ctx, int64_t grace_ms);
 

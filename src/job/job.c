@@ -187,6 +187,18 @@ static bool same_path(const char *a, const char *b)
 	return a && b && !strcmp(a, b);
 }
 
+static void check_replay(struct setter *s)
+{
+	const struct job *job = s->job;
+	struct origin tools = { SOURCE_DEFAULT, "replay_tools", false },
+	              strict = { SOURCE_DEFAULT, "replay_strict", false };
+
+	if (job->replay_tools && !job->replay_path)
+		setter_fail(s, &tools, NULL, NULL, "needs a bundle: --replay FILE");
+	if (job->replay_strict && !job->replay_path)
+		setter_fail(s, &strict, NULL, NULL, "needs a bundle: --replay FILE");
+}
+
 static void cross_check(struct setter *s)
 {
 	struct job *job = s->job;
@@ -204,11 +216,12 @@ static void cross_check(struct setter *s)
 	check_fallback(s);
 	check_input(s);
 	check_verify(s);
+	check_replay(s);
 }
 
 static void choose_provider(struct setter *s)
 {
-	if (s->job->replay_path)
+	if (s->job->replay_path && !s->job->replay_bundle)
 		s->job->provider = "replay";
 	else if (!s->job->provider)
 		s->job->provider = schema_by_path("model.provider")->fallback;
@@ -239,7 +252,50 @@ static bool format_known(const struct setter *s, enum file_status file)
 	return file != FILE_UNREADABLE && s->errs->n == s->plain;
 }
 
+/* Where a recorded run was kept, and what it had its key from, is no business of a replay. */
+static void forget_places(struct setter *s)
+{
+	static const char *const places[] = { "events", "record", "resume", "run_dir", "replay", "model.api_key_file" };
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		const struct job_key *k = schema_by_path(places[i]);
+		if (k && s->level[schema_index(k)] <= SOURCE_FILE)
+			*(const char **)(void *)((char *)s->job + k->at) = NULL;
+	}
+}
+
+/* The job of the bundle that is to be replayed stands where a job file would. */
+static enum file_status read_recorded(struct setter *s, job_recorded recorded)
+{
+	struct job *job = s->job;
+	struct buf text = BUF_INIT((size_t)16 << 20);
+	struct error e = ERROR_INIT;
+	struct origin o = { SOURCE_OPTION, "--replay", false };
+	enum file_status file = FILE_FINE;
+	const char *path = job->replay_path;
+	int rc = recorded && path ? recorded(path, &text, &e) : 0;
+
+	if (rc < 0) {
+		setter_fail(s, &o, NULL, NULL, "%s", e.msg);
+		file = FILE_UNREADABLE;
+	}
+	job->replay_bundle = rc != 0;
+	if (rc > 0 && !job->job_file) {
+		file = job_file_text(s, path, buf_str(&text), text.len);
+		forget_places(s);
+		job->replay_path = path;
+	}
+	buf_release(&text);
+	return file;
+}
+
 int job_parse(struct job *job, int argc, char *const argv[], const char *const *envp, struct job_errors *errs)
+{
+	return job_parse_replay(job, argc, argv, envp, NULL, errs);
+}
+
+int job_parse_replay(struct job *job, int argc, char *const argv[], const char *const *envp, job_recorded recorded,
+                     struct job_errors *errs)
 {
 	struct setter s;
 	enum file_status file = FILE_FINE;
@@ -259,6 +315,10 @@ int job_parse(struct job *job, int argc, char *const argv[], const char *const *
 		apply_env(&s, envp, SOURCE_ENV);
 		if (job->job_file)
 			file = job_file_read(&s, job->job_file);
+		if (job->replay_path) {
+			enum file_status bundle = read_recorded(&s, recorded);
+			file = bundle > file ? bundle : file;
+		}
 		settings_read(&s, env_get(envp, "HOME"));
 		choose_provider(&s);
 		if (!strcmp(job->provider, "anthropic"))

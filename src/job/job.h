@@ -145,6 +145,8 @@ struct job {
 	bool replay_messages; /* each of them that is taken is shown again */
 	const char *events_path, *replay_path, *run_dir; /* resolved from the start directory; NULL = none */
 	const char *record_path, *resume_path;           /* likewise */
+	bool replay_bundle;                              /* that is a bundle: only where job_parse_replay was asked */
+	bool replay_tools, replay_strict;
 	bool quiet, verbose;
 
 	const char *const *warnings; /* what a run should say before it starts, NULL terminated, never NULL */
@@ -163,6 +165,11 @@ struct job_errors {
  * initialised here; the caller releases errs->text. --help, --version and --print-schema win over errors and read no
  * job file. A list option replaces the job's list; env and headers are merged name by name. */
 int job_parse(struct job *job, int argc, char *const argv[], const char *const *envp, struct job_errors *errs);
+/* The same for whoever can read bundles: of one that is to be replayed the job is taken in place of a job file, unless
+ * that is named. 1: path is a bundle, *text is its job; 0: it is none, or nothing that can be told; -1 with *e. */
+typedef int (*job_recorded)(const char *path, struct buf *text, struct error *e);
+int job_parse_replay(struct job *job, int argc, char *const argv[], const char *const *envp, job_recorded recorded,
+                     struct job_errors *errs);
 void job_release(struct job *job);
 
 /* How long to wait for stdin: through the run's reactor, until the deadline (monotonic ms) or until *stop, which a

@@ -107,9 +107,9 @@ const struct job_note job_notes[] = {
 	{ "output.partial", "They come as stream_event lines, with the output format stream-json only" },
 	{ "events", "It gets every line whatever goes to stdout, and is made for its owner only if it is missing. It "
 	            "must not be the file that stdout goes to, nor the tape that is replayed" },
-	{ "replay",
-	  "A tape is written by hand, or is what a run wrote to stdout or --events; see quern-tape(5). It needs "
-	  "no key and no network" },
+	{ "replay", "A tape is written by hand, or is what a run wrote to stdout or --events; see quern-tape(5). A "
+	            "bundle is what "
+	            "--record wrote; see REPLAY. Neither needs a key or a network" },
 	{ "resume",
 	  "What a run wrote to stdout or --events, or a bundle. Without it, or with an empty one, the run begins "
 	  "anew. See GOING ON" },

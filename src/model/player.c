@@ -7,6 +7,7 @@
 #include "model/compare.h"
 #include "model/request.h"
 #include "model/retry.h"
+#include "model/tap.h"
 
 /* A watchdog's deadline and the moment in which it was noticed lie so far apart at most. */
 #define NOTICED_MS 1000
@@ -71,8 +72,11 @@ static void forward(void *ctx, const struct model_event *ev)
 
 static void tell_alive(struct attempt *a, enum model_phase phase)
 {
+	const struct model_tap *tap = a->answer.tap;
 	struct model_event ev = { .kind = MODEL_EV_ALIVE, .phase = phase };
 
+	if (a->owner && tap && phase <= PHASE_SENT)
+		tap->phase(tap->ctx, a->answer.kind_asked, phase);
 	forward(a, &ev);
 }
 
@@ -205,19 +209,26 @@ static int start(struct model *m, const struct model_request *req, struct error 
 	buf_init(&a->why, 16 << 10);
 	answer_init(&a->answer, p->cfg.partial, forward, a);
 	a->answer.count = req->kind == MODEL_COUNT;
+	a->answer.kind_asked = req->kind;
 	a->asked = p->cfg.now(p->cfg.ctx);
 	a->owner = p;
-	if (find(p, a, req, e)) {
+	if (find(p, a, req, e) || (a->recorded && tap_sent(p->cfg.tap, req, e))) {
 		attempt_free(a);
 		return -1;
 	}
+	a->answer.tap = a->recorded ? p->cfg.tap : NULL;
 	p->attempt = a;
 	return 0;
 }
 
 static void cancel(struct model *m)
 {
-	detach((struct player *)m);
+	struct player *p = (struct player *)m;
+	const struct model_tap *tap = p->attempt ? p->attempt->answer.tap : NULL;
+
+	if (tap)
+		tap->cancelled(tap->ctx, p->attempt->answer.kind_asked);
+	detach(p);
 }
 
 static void set_pause(struct model *m, bool on)

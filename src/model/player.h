@@ -20,7 +20,8 @@ struct player_config {
 	int64_t (*now)(void *ctx); /* ms */
 	/* A result of a tool is another one than was recorded; each is told once. */
 	void (*notice)(void *ctx, const char *code, const char *text);
-	void *ctx; /* of the two */
+	void *ctx;                   /* of the two */
+	const struct model_tap *tap; /* as of struct model_config */
 };
 
 /* NULL with *e: no memory. */

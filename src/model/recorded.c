@@ -166,6 +166,18 @@ int recorded_take(struct recorded *r, const struct exchange *like, const struct 
 	return 0;
 }
 
+const char *recorded_first(const struct recorded *r, enum model_kind kind, size_t *len)
+{
+	size_t i = 0;
+
+	while (i < r->n && !(plays(r->v[i]) && r->v[i]->x.kind == kind))
+		i++;
+	if (i == r->n || r->v[i]->x.prefix)
+		return NULL;
+	*len = r->v[i]->request_len;
+	return r->v[i]->request;
+}
+
 int recorded_ordinals(const struct recorded *r, enum model_kind kind)
 {
 	int most = 0;

@@ -27,6 +27,8 @@ int recorded_add(struct recorded *r, const char *name, const char *p, size_t n, 
  * what was asked, valid until the next call. -1 with *e: the bundle is not whole. */
 int recorded_take(struct recorded *r, const struct exchange *like, const struct recorded_exchange **out,
                   const struct buf **body, struct error *e);
+/* The body of the first request of that kind, valid until recorded_free; NULL: there is none. */
+const char *recorded_first(const struct recorded *r, enum model_kind kind, size_t *len);
 int recorded_ordinals(const struct recorded *r, enum model_kind kind); /* how many requests of the kind there are */
 size_t recorded_unused(const struct recorded *r);
 void recorded_free(struct recorded *r);

@@ -50,6 +50,10 @@ void system_environment(const struct place *place, struct buf *out)
 {
 	struct utsname os;
 
+	if (place->environment) {
+		buf_adds(out, place->environment);
+		return;
+	}
 	buf_adds(out, "Working directory: ");
 	utf8_name(out, place->workspace, strlen(place->workspace), PLACE_PATH);
 	buf_adds(out, in_git(place->workspace) ? " (in a git repository)\n" : "\n");

@@ -17,6 +17,7 @@ struct place {
 	const struct permissions *permissions;
 	void (*mask)(void *ctx, struct buf *text); /* known secrets, before text is told; NULL = there are none */
 	void *ctx;                                 /* of mask */
+	const char *environment;                   /* what is told of it and the machine; NULL = what is seen now */
 };
 
 #define PLACE_PATH 4096

@@ -2,7 +2,8 @@
  * A run in one file: tar in the pax format, compressed by zstd, written as the run goes on. Each entry is a zstd frame
  * of its own, so that whatever ends us, all complete entries can be read, also by `tar --zstd -t`. 0600.
  *
- *   quern.json            {"version": 1, "program": "quern X.Y", "session_id", "cwd", "run_dir", "environment"}
+ *   quern.json            {"version": 1, "program": "quern X.Y", "session_id", "cwd", "run_dir", "environment",
+ *                         "command_note"}
  *   job.yaml              the job as resolved (as --check prints it); secrets are not in it
  *   events/000001.ndjson  the events, a piece for each point at which they are to be safe
  *   exchanges/000001.json       what was asked and how the answer came: see model/exchange.h

@@ -6,7 +6,8 @@
 #include "run/world.h"
 
 /* Keys that say where a run is kept, and not what it does. */
-static const char *const places[] = { "events:", "record:", "replay:", "resume:", "run_dir:" };
+static const char *const places[] = { "events:",        "record:", "replay:", "replay_tools:",
+	                              "replay_strict:", "resume:", "run_dir:" };
 
 static bool counts(const char *line, size_t n)
 {
@@ -18,6 +19,17 @@ static bool counts(const char *line, size_t n)
 		if (!strncmp(line, places[i], strlen(places[i])))
 			return false;
 	return true;
+}
+
+/* Without where it was read, which --check tells behind a hook. */
+static size_t without_place(const char *line, size_t n)
+{
+	static const char mark[] = "} # \"";
+
+	for (size_t i = n; i >= sizeof mark; i--)
+		if (!memcmp(line + i - sizeof mark + 1, mark, sizeof mark - 1))
+			return i - sizeof mark + 2;
+	return n;
 }
 
 /* Of the job as --check prints it, without what is a comment there and without places. */
@@ -32,7 +44,7 @@ static void job_digest(const struct job *job, char out[DIGEST_HEX + 1])
 		size_t n = strcspn(line, "\n");
 		n += line[n] == '\n';
 		if (counts(line, n))
-			digest_add(&d, line, n);
+			digest_add(&d, line, without_place(line, n));
 		line += n;
 	}
 	out[0] = '\0';

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "run/replay.h"
 #include "run/world.h"
 
 static void no_events(void *ctx, const struct model_event *ev)
@@ -17,6 +18,11 @@ static int check_tape(struct world *w, struct error *e)
 	struct model_config cfg = { .tape = w->job->replay_path };
 	const struct wire *wire = model_wire_find(w->job->provider);
 
+	if (w->job->replay_bundle) {
+		int rc = world_read_replay(w, e);
+		world_free_replay(w);
+		return rc;
+	}
 	if (!wire || !w->job->replay_path)
 		return 0;
 	w->reactor = reactor_open(e);

@@ -1,4 +1,5 @@
 /* The job as the rooms take it: models and marks, tools, the loop. */
+#include "run/replay.h"
 #include "run/world.h"
 
 #include <string.h>
@@ -194,4 +195,5 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.audit = world_audit(w, c->system, c->tools_json),
 		.environment = w->environment,
 	};
+	world_fill_replayed(w, c);
 }

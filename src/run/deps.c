@@ -1,4 +1,5 @@
 /* The loop's seam, filled with the real world. */
+#include "run/replay.h"
 #include "run/world.h"
 
 #include <string.h>
@@ -172,6 +173,7 @@ static void prepare_result(struct world *w, struct event *ev)
 
 	if (!world_more_to_come(w)) {
 		end_children(w);
+		world_tell_unplayed(w);
 		world_stop_keeper(w);
 	}
 	ev->u.result.audit = w->audit;
@@ -277,8 +279,9 @@ static double random01(void *ctx)
 
 int64_t world_now(void *ctx)
 {
-	(void)ctx;
-	return clock_mono_ms();
+	const struct world *w = ctx;
+
+	return clock_mono_ms() + w->skew;
 }
 
 void world_deps(struct world *w, struct loop_deps *deps)

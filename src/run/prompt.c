@@ -1,4 +1,5 @@
 /* What the model is told beside the task: the system prompt, memory files, attachments. */
+#include "run/replay.h"
 #include "run/world.h"
 
 #include <string.h>
@@ -44,7 +45,8 @@ int world_find_attachments(struct world *w, struct error *e)
 		                   .spelled = w->spelled,
 		                   .permissions = w->permissions,
 		                   .mask = w->secrets ? world_mask : NULL,
-		                   .ctx = w };
+		                   .ctx = w,
+		                   .environment = world_replayed_environment(w) };
 	attachments_init(&w->attachments, &w->place);
 	told_init(&w->told, &w->place);
 	if (memory_check(w->job->memory_files, e))

@@ -1,4 +1,5 @@
 /* Callbacks of the reactor become events of the loop: copied, queued, handed out one at a time. */
+#include "run/replay.h"
 #include "run/world.h"
 
 #include <stdlib.h>
@@ -312,11 +313,12 @@ int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct 
 			*ev = w->current->ev;
 			return 0;
 		}
-		if (waited && clock_mono_ms() >= deadline) {
+		if (waited && world_now(w) >= deadline) {
 			w->looks++;
 			return 0;
 		}
-		if (reactor_wait(w->reactor, deadline, e) < 0)
+		int rc = w->replay ? world_replay_wait(w, deadline, e) : reactor_wait(w->reactor, deadline, e);
+		if (rc < 0)
 			return -1;
 		waited = true;
 	}

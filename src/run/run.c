@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "run/replay.h"
 #include "run/world.h"
 
 #define STOP_GRACE_MS 2000
@@ -13,6 +14,7 @@ static const char *const setup_names[] = {
 	[SETUP_SIGNALS] = "internal_error",
 	[SETUP_OPTIONS] = "config_invalid",
 	[SETUP_RESUME] = "resume_unavailable",
+	[SETUP_REPLAY] = "replay_unavailable",
 	[SETUP_KEEPER] = "workspace_unavailable",
 	[SETUP_WORKSPACE] = "cwd_unavailable",
 	[SETUP_SANDBOX] = "sandbox_required_unavailable",
@@ -57,6 +59,7 @@ static int tear_down(struct world *w, bool failed)
 	history_release(&w->history);
 	resumed_release(&w->record);
 	session_totals_release(&w->totals);
+	world_free_replay(w);
 	message_unref(w->task);
 	memory_free(w->memory);
 	told_release(&w->told);

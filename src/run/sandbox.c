@@ -1,4 +1,5 @@
 /* The job's sandbox. */
+#include "run/replay.h"
 #include "run/world.h"
 
 #include <pwd.h>
@@ -71,6 +72,8 @@ const char *world_command_note(struct world *w)
 {
 	struct buf b = BUF_INIT((size_t)1 << 20);
 
+	if (world_replayed_note(w))
+		return world_replayed_note(w);
 	sandbox_tell(w->sandbox, &b);
 	const char *note = b.failed ? NULL : arena_strndup(&w->arena, buf_str(&b), b.len);
 	buf_release(&b);

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "config.h"
+#include "run/replay.h"
 #include "run/world.h"
 
 #define USER_AGENT "quern/" PACKAGE_VERSION
@@ -60,8 +61,8 @@ static int read_task(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
 
-	if (w->task || (job->stream_input && !job->prompt))
-		return 0; /* it comes with the first message */
+	if (w->task || world_replays_task(w) || (job->stream_input && !job->prompt))
+		return 0; /* it comes with the first message, or from the record */
 	if (w->resumes && !job->prompt && job->stdin_mode != STDIN_CONTEXT)
 		return 0; /* it is the recorded one */
 	struct buf text = BUF_INIT(BUF_HUGE);
@@ -84,6 +85,8 @@ static int make_history(struct world *w, struct error *e)
 {
 	struct message *task = w->task;
 
+	if (world_replays_task(w))
+		return world_replay_task(w, e);
 	if (world_take_record(w, e))
 		return -1;
 	if (!task || w->job->stream_input)
@@ -297,9 +300,17 @@ static int check_key(const struct world *w, struct error *e)
 	const struct wire *wire = model_wire_find(w->job->provider);
 	const char *url = wire ? base_url(w->job, wire) : NULL;
 
-	if (w->key.len || !url || !wire->needs_key || !vendor_host(wire, url))
+	if (w->key.len || w->replay || !url || !wire->needs_key || !vendor_host(wire, url))
 		return 0;
 	return error_set(e, ERR_INPUT, "no API key: set ANTHROPIC_API_KEY or QUERN_API_KEY, or model.api_key_file");
+}
+
+static int open_wires(struct world *w, const struct wire *wire, struct error *e)
+{
+	w->model = wire->open(&w->model_config, w->reactor, world_on_model, w, e);
+	if (w->model && w->job->summary_model)
+		w->background = wire->open(&w->model_config, w->reactor, world_on_background, w, e);
+	return w->model && (w->background || !w->job->summary_model) ? 0 : -1;
 }
 
 static int make_model(struct world *w, struct error *e)
@@ -324,12 +335,10 @@ static int make_model(struct world *w, struct error *e)
 
 	if (!w->model_config.headers)
 		return error_nomem(e);
-	w->model = wire->open(&w->model_config, w->reactor, world_on_model, w, e);
-	if (w->model && job->summary_model)
-		w->background = wire->open(&w->model_config, w->reactor, world_on_background, w, e);
+	int rc = w->replay ? world_open_players(w, e) : open_wires(w, wire, e);
 	w->model_config.api_key = NULL;
 	world_wipe_key(w);
-	return w->model && (w->background || !job->summary_model) ? 0 : -1;
+	return rc;
 }
 
 /* What a run whose tools go one by one uses, beside the standard streams and what it inherited. With fewer each call
@@ -380,6 +389,9 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 	if (!w->secrets)
 		return error_nomem(e);
 	log_set_mask(world_mask, w);
+	*step = SETUP_REPLAY;
+	if (world_read_replay(w, e))
+		return -1;
 	*step = SETUP_OPTIONS;
 	if (world_models(w, e))
 		return -1;

@@ -26,6 +26,7 @@
 struct queued;   /* one event that waits for next_event */
 struct changing; /* what the run does to the workspace as a whole */
 struct record;   /* of --record */
+struct replay;   /* a bundle that is played again */
 struct session;  /* user messages on stdin, one after the other */
 
 struct world {
@@ -96,6 +97,8 @@ struct world {
 	size_t known_messages, known_blocks; /* in the history, and in the last of them, that the record told of */
 	int64_t turns, requests, tool_calls, duration_ms; /* of this process so far */
 	struct session_totals totals;                     /* of all */
+	struct replay *replay;                            /* NULL: no bundle is replayed */
+	int64_t skew;                                     /* so much its clock is ahead of ours */
 
 	/* the queue */
 	struct queued *first, *last, *current;
@@ -116,6 +119,7 @@ enum setup_step {
 	SETUP_SIGNALS,
 	SETUP_OPTIONS,
 	SETUP_RESUME,
+	SETUP_REPLAY,
 	SETUP_KEEPER,
 	SETUP_WORKSPACE,
 	SETUP_SANDBOX,

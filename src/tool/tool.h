@@ -115,6 +115,7 @@ int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, vo
  * interrupted, unless the tool was done). Hooks that are told of its end have the grace. */
 void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms);
 
+bool toolbox_busy(const struct toolbox *t); /* is a call not done yet, and none that runs in the background? */
 /* An answer's calls may come from now on; and: that answer is withdrawn, the model has not seen what they found. */
 void toolbox_answer_begins(struct toolbox *t);
 void toolbox_answer_withdrawn(struct toolbox *t);

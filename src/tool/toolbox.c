@@ -321,6 +321,11 @@ void toolbox_cancel(struct toolbox *t, const char *tool_use_id, int64_t grace_ms
 		}
 }
 
+bool toolbox_busy(const struct toolbox *t)
+{
+	return t->calls != NULL;
+}
+
 void toolbox_answer_begins(struct toolbox *t)
 {
 	t->state.answer++;

@@ -9,7 +9,7 @@ extra_setup() { export SOURCE_DATE_EPOCH=1000000000; }
 sum() { sha256sum | cut -d' ' -f1; }
 init() { jq -r "select(.type == \"system\" and .subtype == \"init\") | $1" "$T/out"; }
 # The job as --check prints it, without comments and without where the run is kept.
-job_sum() { "$QUERN" "$@" --check | grep -Ev '^ *#|^(events|record|replay|resume|run_dir):' | sum; }
+job_sum() { "$QUERN" "$@" --check | grep -Ev '^ *#|^(events|record|replay(_tools|_strict)?|resume|run_dir):' | sum; }
 # In the request's body the tools stand as they are written, in front of the messages.
 tools_of() { "$PY" -c 'import re, sys; b = open(sys.argv[1], "rb").read()
 sys.stdout.buffer.write(re.search(rb"\"tools\":(\[.*?\]),\"messages\":", b, re.S).group(1))' "$1"; }

@@ -163,7 +163,7 @@ static int set_up(void **state)
 
 static void open_player(struct stage *s, bool strict)
 {
-	const struct player_config cfg = { s->recorded, false, strict, now, on_notice, s };
+	const struct player_config cfg = { s->recorded, false, strict, now, on_notice, s, NULL };
 	struct error e = ERROR_INIT;
 
 	s->model = player_open(&cfg, on_event, s, &e);

@@ -1,0 +1,437 @@
+/* A bundle is played again: what stands in it, the wires that play it, and a clock that does not wait. */
+#include "run/replay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "hook/hook.h"
+#include "model/player.h"
+#include "record/bundle.h"
+#include "run/run.h"
+#include "run/world.h"
+
+#define MOST_BYTES ((int64_t)4 << 30) /* of a bundle, unpacked */
+#define JOB_BYTES  ((size_t)16 << 20)
+#define MARK       ",\"cache_control\":{\"type\":\"ephemeral\"}}"
+
+struct replay {
+	struct recorded *recorded;
+	struct buf entry; /* that is being read */
+	bool cut, described, began;
+	char *environment, *note; /* owned, and so is the next; NULL = not told */
+	char *key_source;
+	const char **attached; /* in the world's arena, NULL terminated */
+	size_t told, words;    /* blocks of the first message: in front of the user's words, and up to their end; 0 =
+	                          not told */
+	size_t behind;         /* blocks that hooks put behind it, in front of the first answer */
+	bool answered;
+	bool taken; /* the first message stands in the history */
+};
+
+bool world_is_replay(const char *path)
+{
+	char head[16];
+	FILE *f = fopen(path, "rbe");
+	size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+
+	if (f)
+		fclose(f);
+	return bundle_is(head, n);
+}
+
+/* ---- entries ---- */
+
+struct job_text {
+	struct buf *out;
+	bool here, found;
+};
+
+static int on_job_piece(void *ctx, const char *name, const char *p, size_t n, bool last, struct error *e)
+{
+	struct job_text *t = ctx;
+
+	if (strcmp(name, "job.yaml") != 0)
+		return 0;
+	if (!p && !last)
+		buf_clear(t->out);
+	buf_add(t->out, p, n);
+	t->found = t->found || last;
+	return last && buf_check(t->out, "the job in the bundle", e) ? -1 : 0;
+}
+
+int run_recorded_job(const char *path, struct buf *text, struct error *e)
+{
+	struct job_text t = { .out = text };
+	bool cut = false;
+
+	if (!world_is_replay(path))
+		return 0;
+	text->max = JOB_BYTES;
+	if (bundle_read(path, MOST_BYTES, on_job_piece, &t, &cut, e))
+		return -1;
+	return t.found ? 1 : error_set(e, ERR_INPUT, "the bundle '%s' holds no job: it was cut off before", path);
+}
+
+static char *member(const struct json *doc, const char *key)
+{
+	return json_strdup(doc, json_get(doc, json_root(doc), key), NULL);
+}
+
+/* quern.json: the first run's; the session is the same for all. */
+static int take_description(struct world *w, const struct buf *text, struct error *e)
+{
+	struct replay *r = w->replay;
+	struct json doc = JSON_INIT;
+
+	if (r->described)
+		return 0;
+	if (json_parse(&doc, buf_str(text), text->len, JSON_BORROW, e))
+		return error_prefix(e, "quern.json");
+	int64_t version = json_int_or(&doc, json_get(&doc, json_root(&doc), "version"), 0);
+	char *id = member(&doc, "session_id");
+	r->described = id && strlen(id) == UUID_LEN && version == BUNDLE_VERSION;
+	if (r->described) {
+		memcpy(w->session_id, id, sizeof w->session_id);
+		r->environment = member(&doc, "environment");
+		r->note = member(&doc, "command_note");
+	}
+	free(id);
+	json_release(&doc);
+	if (r->described)
+		return 0;
+	return error_set(e, ERR_INPUT, "quern.json: version %lld of a bundle is not known", (long long)version);
+}
+
+static int take_attached(struct world *w, const struct json *doc, int list, struct error *e)
+{
+	size_t n = 0;
+	const char **v = arena_alloc(&w->arena, ((size_t)json_size(doc, list) + 1) * sizeof *v);
+
+	for (int t = json_first(doc, list); v && t >= 0; t = json_next(doc, list, t)) {
+		char *text = json_strdup(doc, t, NULL);
+		v[n] = text ? arena_strdup(&w->arena, text) : "";
+		free(text);
+		if (!v[n++])
+			return error_nomem(e);
+	}
+	w->replay->attached = n ? v : NULL;
+	return v ? 0 : error_nomem(e);
+}
+
+/* The first message, up to the end of what the user said. */
+static void take_prompt(struct replay *r, const struct json *doc, int range)
+{
+	int from = json_first(doc, range), to = from < 0 ? -1 : json_next(doc, range, from);
+	int64_t a = json_int_or(doc, from, -1), b = json_int_or(doc, to, -1);
+
+	if (a >= 0 && b > a && !r->words) {
+		r->told = (size_t)a;
+		r->words = (size_t)b;
+	}
+}
+
+static int take_line(struct world *w, const char *p, size_t n, struct error *e)
+{
+	struct replay *r = w->replay;
+	struct json doc = JSON_INIT;
+	int rc = 0;
+
+	if (json_parse(&doc, p, n, JSON_BORROW, NULL))
+		return 0;
+	int root = json_root(&doc), type = json_get(&doc, root, "type"), subtype = json_get(&doc, root, "subtype");
+	if (json_eq(&doc, subtype, "init") && !r->began) {
+		r->began = true;
+		r->key_source = member(&doc, "apiKeySource");
+		rc = take_attached(w, &doc, json_get(&doc, root, "quern_attached"), e);
+	} else if (json_eq(&doc, subtype, "quern_history")) {
+		take_prompt(r, &doc, json_get(&doc, root, "prompt"));
+	} else if (json_eq(&doc, type, "assistant")) {
+		r->answered = true;
+	} else if (json_eq(&doc, type, "user")) {
+		r->behind++;
+	}
+	json_release(&doc);
+	return rc;
+}
+
+static int take_events(struct world *w, const struct buf *text, struct error *e)
+{
+	const struct replay *r = w->replay;
+	const char *p = buf_str(text), *end = p + text->len;
+
+	while (p < end && !(r->began && (r->words || r->answered))) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t n = (size_t)((nl ? nl : end) - p);
+		if (take_line(w, p, n, e))
+			return -1;
+		p += n + 1;
+	}
+	return 0;
+}
+
+static int take_entry(struct world *w, const char *name, const struct buf *text, struct error *e)
+{
+	if (!strcmp(name, "quern.json"))
+		return take_description(w, text, e);
+	if (!strncmp(name, "events/", 7))
+		return take_events(w, text, e);
+	return recorded_add(w->replay->recorded, name, buf_str(text), text->len, e);
+}
+
+static bool is_wanted(const char *name)
+{
+	return !strcmp(name, "quern.json") || !strncmp(name, "events/", 7) || !strncmp(name, "exchanges/", 10);
+}
+
+static int on_piece(void *ctx, const char *name, const char *p, size_t n, bool last, struct error *e)
+{
+	struct world *w = ctx;
+	struct buf *entry = &w->replay->entry;
+
+	if (!is_wanted(name))
+		return 0;
+	if (!p && !last)
+		buf_clear(entry);
+	buf_add(entry, p, n);
+	if (!last)
+		return 0;
+	return buf_check(entry, name, e) || take_entry(w, name, entry, e) ? -1 : 0;
+}
+
+int world_read_replay(struct world *w, struct error *e)
+{
+	const char *path = w->job->replay_path;
+
+	if (!w->job->replay_bundle)
+		return 0;
+	struct replay *r = w->replay = calloc(1, sizeof *r);
+	if (!r)
+		return error_nomem(e);
+	buf_init(&r->entry, BUF_HUGE);
+	r->recorded = recorded_new();
+	if (!r->recorded)
+		return error_nomem(e);
+	if (bundle_read(path, MOST_BYTES, on_piece, w, &r->cut, e))
+		return error_prefix(e, "%s", path);
+	buf_release(&r->entry);
+	if (!r->described)
+		return error_set(e, ERR_INPUT, "the bundle '%s' does not say what it is of", path);
+	if (r->cut)
+		log_warn("%s: the bundle is cut off; it is replayed as far as it goes", path);
+	return 0;
+}
+
+const char *world_replayed_environment(const struct world *w)
+{
+	return w->replay ? w->replay->environment : NULL;
+}
+
+const char *world_replayed_note(const struct world *w)
+{
+	return w->replay ? w->replay->note : NULL;
+}
+
+void world_free_replay(struct world *w)
+{
+	struct replay *r = w->replay;
+
+	if (!r)
+		return;
+	recorded_free(r->recorded);
+	buf_release(&r->entry);
+	free(r->environment);
+	free(r->note);
+	free(r->key_source);
+	free(r);
+	w->replay = NULL;
+}
+
+/* ---- what was told ---- */
+
+/* A block as it was before the request gave it a mark. */
+static struct block *block_of(const struct json *doc, int tok, struct error *e)
+{
+	size_t n = 0, mark = strlen(MARK);
+	const char *raw = json_raw(doc, tok, &n);
+	struct buf text = BUF_INIT(BUF_HUGE);
+	struct block *b = NULL;
+
+	if (n > mark && !memcmp(raw + n - mark, MARK, mark)) {
+		buf_add(&text, raw, n - mark);
+		buf_addc(&text, '}');
+	} else {
+		buf_add(&text, raw, n);
+	}
+	if (!buf_check(&text, "a block", e))
+		b = block_from_json(buf_str(&text), text.len, e);
+	buf_release(&text);
+	return b;
+}
+
+/* Messages[0] of the first request, without what hooks put behind the user's words. */
+static struct message *first_message(const struct replay *r, const char *body, size_t n, struct error *e)
+{
+	struct json doc = JSON_INIT;
+	struct message *m = NULL;
+
+	if (json_parse(&doc, body, n, JSON_BORROW, e))
+		return NULL;
+	int first = json_first(&doc, json_get(&doc, json_root(&doc), "messages"));
+	int content = json_get(&doc, first, "content");
+	m = message_new(ROLE_USER);
+	size_t n_all = (size_t)json_size(&doc, content);
+	size_t most = r->words ? r->words : n_all > r->behind ? n_all - r->behind : n_all;
+	bool ok = m && n_all > 0;
+	for (int t = json_first(&doc, content); ok && t >= 0 && m->n < most; t = json_next(&doc, content, t)) {
+		struct block *b = block_of(&doc, t, e);
+		ok = b && !message_add(m, b);
+	}
+	json_release(&doc);
+	if (ok)
+		return m;
+	message_unref(m);
+	error_set(e, ERR_INPUT, "the first request of the bundle holds no message of the user's");
+	return NULL;
+}
+
+int world_replay_task(struct world *w, struct error *e)
+{
+	struct replay *r = w->replay;
+	size_t n = 0;
+	const char *body = recorded_first(r->recorded, MODEL_MAIN, &n);
+	struct message *m = first_message(r, body, n, e);
+	if (!m)
+		return -1;
+	r->taken = true;
+	w->told_first = true;
+	return history_add(&w->history, m) ? error_nomem(e) : 0;
+}
+
+bool world_replays_task(const struct world *w)
+{
+	size_t n = 0;
+
+	return w->replay && !w->job->stream_input && !w->job->prompt_from_option &&
+	       recorded_first(w->replay->recorded, MODEL_MAIN, &n);
+}
+
+void world_fill_replayed(const struct world *w, struct loop_config *c)
+{
+	const struct replay *r = w->replay;
+
+	if (!r)
+		return;
+	c->init.api_key_source = r->key_source;
+	if (!r->taken)
+		return;
+	c->init.attached = r->attached;
+	c->told_first = r->words ? r->told : w->history.v[0]->n - 1;
+}
+
+/* ---- the wires ---- */
+
+int world_open_players(struct world *w, struct error *e)
+{
+	const struct player_config cfg = { .recorded = w->replay->recorded,
+		                           .partial = w->model_config.partial,
+		                           .strict = w->job->replay_strict,
+		                           .now = world_now,
+		                           .notice = world_notice,
+		                           .ctx = w,
+		                           .tap = w->model_config.tap };
+
+	w->model = player_open(&cfg, world_on_model, w, e);
+	if (w->model && w->job->summary_model)
+		w->background = player_open(&cfg, world_on_background, w, e);
+	return w->model && (w->background || !w->job->summary_model) ? 0 : -1;
+}
+
+void world_tell_unplayed(struct world *w)
+{
+	size_t n = w->replay ? recorded_unused(w->replay->recorded) : 0;
+	struct buf text = BUF_INIT(200);
+
+	if (!n)
+		return;
+	buf_addf(&text, "the record holds %zu exchange%s that the replay did not ask for", n, n > 1 ? "s" : "");
+	world_notice(w, "replay_unused", buf_str(&text));
+	buf_release(&text);
+}
+
+/* ---- the clock ---- */
+
+static void advance(struct world *w, int64_t to)
+{
+	int64_t now = world_now(w);
+
+	if (to > now)
+		w->skew += to - now;
+}
+
+/* What takes its own time: it is waited for in ours. */
+static bool something_runs(const struct world *w)
+{
+	return toolbox_busy(w->toolbox) || hooks_busy(w->hooks);
+}
+
+struct next {
+	struct model *model;
+	enum player_piece piece;
+	int64_t at;
+};
+
+/* What comes next of all that is played. That the background's record ends is nothing to wait for. */
+static struct next next_piece(const struct world *w)
+{
+	struct model *const models[] = { w->model, w->background };
+	struct next best = { NULL, PLAYER_NOTHING, CLOCK_NEVER };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct next n = { models[i], PLAYER_NOTHING, CLOCK_NEVER };
+		if (models[i])
+			n.piece = player_next(models[i], &n.at);
+		if (n.piece == PLAYER_NOTHING || (n.piece == PLAYER_END && i == 1))
+			continue;
+		if (n.at < best.at)
+			best = n;
+	}
+	return best;
+}
+
+static int wait_for_real(struct world *w, int64_t until, struct error *e)
+{
+	return reactor_wait(w->reactor, until == CLOCK_NEVER ? until : until - w->skew, e) < 0 ? -1 : 0;
+}
+
+int world_replay_wait(struct world *w, int64_t deadline, struct error *e)
+{
+	if (w->paused)
+		return wait_for_real(w, deadline, e);
+	if (reactor_wait(w->reactor, 0, e) < 0)
+		return -1;
+	if (w->first)
+		return 0;
+	struct next n = next_piece(w);
+	bool gives = n.piece == PLAYER_PIECE || n.piece == PLAYER_APART;
+	if (world_now(w) >= deadline) { /* a look */
+		if (n.piece == PLAYER_PIECE)
+			player_give(n.model);
+		return 0;
+	}
+	if (something_runs(w) && (!gives || n.at > world_now(w)))
+		return wait_for_real(w, gives && n.at < deadline ? n.at : deadline, e);
+	if (gives) { /* it came in its time, so no deadline was met before it */
+		advance(w, n.at < deadline ? n.at : deadline - 1);
+		player_give(n.model);
+	} else if (n.piece == PLAYER_END && n.at < deadline) {
+		advance(w, n.at);
+		player_give(n.model);
+	} else if (deadline != CLOCK_NEVER) {
+		advance(w, deadline);
+	} else {
+		return wait_for_real(w, deadline, e);
+	}
+	return 0;
+}

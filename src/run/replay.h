@@ -1,0 +1,27 @@
+/* A bundle is played again (private to run/). */
+#ifndef QUERN_RUN_REPLAY_H
+#define QUERN_RUN_REPLAY_H
+
+#include "run/world.h"
+
+/* By the first bytes of the file. */
+bool world_is_replay(const char *path);
+/* Reads the bundle that the job names, if it is one: session and environment are the record's from here on. Before
+ * anything is made of them. */
+int world_read_replay(struct world *w, struct error *e);
+const char *world_replayed_environment(const struct world *w); /* NULL: it is told anew */
+const char *world_replayed_note(const struct world *w);        /* likewise, of what is said of commands */
+/* The recorded task stands for the one that stdin or the job would bring: so does what was told beside it. */
+bool world_replays_task(const struct world *w);
+/* Then it comes into the history. */
+int world_replay_task(struct world *w, struct error *e);
+void world_fill_replayed(const struct world *w, struct loop_config *c);
+int world_open_players(struct world *w, struct error *e);
+/* In place of reactor_wait: until something is in the queue, or the deadline (of world_now) has come. It comes at once
+ * when nothing runs that takes time. */
+int world_replay_wait(struct world *w, int64_t deadline, struct error *e);
+/* Before the last result. */
+void world_tell_unplayed(struct world *w);
+void world_free_replay(struct world *w);
+
+#endif

@@ -1,0 +1,236 @@
+#!/usr/bin/env bats
+# What was recorded is played again: the same events but for ids and times, and the first difference is named.
+
+load ../lib/helpers
+
+export ANTHROPIC_API_KEY=sk-ant-not-asked-for
+
+# record ARGUMENT...: a run that is kept
+record() { q -p go "$@" --record "$T/run.tar.zst"; }
+
+# replay ARGUMENT...: plays it again, with neither server nor key
+replay() {
+	stop_server
+	BASE=''
+	cp "$T/out" "$T/recorded"
+	unset ANTHROPIC_API_KEY
+	q --replay "$T/run.tar.zst" "$@"
+}
+same() { "$PY" "$LIB/same_events.py" "$T/recorded" "$T/out" || { cat "$T/err"; return 1; }; }
+
+# same_again CODE: a replay of what was just recorded has the same events, also where not a byte may differ
+same_again() {
+	[ "$rc" = "$1" ] || { show; return 1; }
+	replay --replay-strict
+	exits "$1"
+	same
+}
+
+@test "tools run again, and all events are the same but for ids and times" {
+	serve "$(script "$(bash_call 'echo little')" \
+		'{"content":[{"text":"two"},{"tool_use":{"name":"Write","input":{"file_path":"a","content":"new\n"}}},{"tool_use":{"name":"Read","input":{"file_path":"/etc/passwd"}}}]}' \
+		"$(call Glob '{"pattern":"*"}')" "$(say end)")"
+	record --allowedTools Bash,Write
+	rm a
+	same_again 0
+	is "$(cat a)" new
+	is "$(result .session_id)" "$(tail -n 1 "$T/recorded" | jq -r .session_id)"
+}
+
+@test "neither a key nor a network is needed, and no HTTP library is loaded" {
+	serve "$(script "$(say end)")"
+	record
+	stop_server
+	unset ANTHROPIC_API_KEY
+	BASE=''
+	LD_DEBUG=files LD_DEBUG_OUTPUT="$T/ld" "$QUERN" --replay "$T/run.tar.zst" </dev/null >"$T/out" 2>"$T/err"
+	rc=0
+	exits 0 completed
+	run ! grep -l libcurl "$T"/ld.*
+	grep -q -l libarchive "$T"/ld.*
+}
+
+@test "overloads and their waits" {
+	serve '[{"status":529,"error":{"type":"overloaded_error","message":"busy"}},
+		{"status":429,"error":{"type":"rate_limit_error","message":"slow"},"headers":{"retry-after-ms":"20"}},
+		{"text":"at last"}]'
+	record --set model.max_retry_wait=1m
+	is "$(ev 'select(.subtype=="api_retry")' | jq -s length)" 2
+	same_again 0
+}
+
+@test "a stream that breaks, in front of content and behind it" {
+	serve '[{"text":"half","stop_after":2,"no_end":true,"then":"close","headers":{"retry-after-ms":"5"}},
+		{"content":[{"text":"half"},{"text":"of it"},{"text":"here"}],"stop_after":8,"piece":100,"no_end":true,"then":"close"},
+		{"text":"whole"}]'
+	record
+	has "$(ev .subtype)" tombstone
+	same_again 0
+}
+
+@test "an error event in the stream" {
+	serve '[{"text":"half","stop_after":3,"then_error":{"type":"overloaded_error","message":"Overloaded"}},{"text":"whole"}]'
+	record
+	same_again 0
+}
+
+@test "a stream that stalls is ended by the watchdog, then and now" {
+	serve '[{"text":"half","stop_after":3,"no_end":true,"then":"stall"},{"text":"whole"}]'
+	record --set model.idle_timeout=1s
+	has "$(ev 'select(.subtype=="api_retry").error')" ""
+	same_again 0
+}
+
+@test "a server that is not there" {
+	BASE=http://127.0.0.1:9
+	record --set model.max_retries=1
+	same_again 75
+}
+
+@test "an answer that is cut is asked for again, and then gone on with" {
+	serve '[{"text":"part","stop_reason":"max_tokens"},{"text":"more","stop_reason":"max_tokens"},{"text":"whole"}]'
+	record
+	has "$(transitions)" max_output_tokens_recovery
+	same_again 0
+}
+
+@test "another model takes over" {
+	local busy='{"status":529,"error":{"type":"overloaded_error","message":"busy"},"headers":{"retry-after-ms":"5"}}'
+	serve "[$busy,$busy,$busy,{\"text\":\"here I am\"}]"
+	record -m claude-opus-5 --fallback-model claude-sonnet-5
+	has "$(transitions)" model_fallback
+	same_again 0
+}
+
+@test "a conversation that is compacted" {
+	serve '{"window": 16000, "player": {"rounds": 12, "text": "Step {n}.", "answer": "all is done",
+		"calls": [[{"name": "Bash", "input": {"command": "seq 1 1500; echo {n}"}}]]}}'
+	record -m tiny --allowedTools Bash -t 200 --set context.window=16k --set context.microcompact_at=off \
+		--set context.collapse_at=off
+	has "$(ev .subtype)" compact_boundary
+	same_again 0
+}
+
+@test "a run that failed for good, and one whose calls are denied" {
+	serve '[{"tool_use":{"name":"Write","input":{"file_path":"a","content":"b"}}},
+		{"status":401,"error":{"type":"authentication_error","message":"no such key"}}]'
+	record
+	same_again 20
+}
+
+@test "hooks run again" {
+	serve "$(script "$(bash_call 'echo one')" "$(say end)" "$(say 'now really')")"
+	cat >stop.sh <<-'SH'
+		[ -e stopped ] || { touch stopped; echo "not yet" >&2; exit 2; }
+	SH
+	record --allowedTools Bash --settings '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"sh stop.sh"}]}],
+		"UserPromptSubmit":[{"hooks":[{"type":"command","command":"echo and be brief"}]}]}}'
+	has "$(transitions)" stop_hook_blocking
+	rm stopped
+	same_again 0
+}
+
+@test "the task may have come from stdin and from files: it comes from the record" {
+	serve "$(script "$(say end)")"
+	echo remember >CLAUDE.md
+	echo attached >file.txt
+	echo 'from stdin' >"$T/in"
+	q_in "$T/in" --memory auto -p "look at @file.txt" --record "$T/run.tar.zst"
+	rm CLAUDE.md file.txt
+	same_again 0
+}
+
+@test "a replay can be recorded, and that replayed" {
+	serve "$(script "$(bash_call 'echo x')" "$(say end)")"
+	record --allowedTools Bash
+	exits 0
+	replay --record "$T/again"
+	exits 0
+	same
+	mv "$T/again" "$T/run.tar.zst"
+	same_again 0
+}
+
+@test "another directory will do" {
+	serve "$(script "$(bash_call 'pwd >/dev/null; echo x')" "$(say end)")"
+	record --allowedTools Bash
+	exits 0
+	mkdir "$T/elsewhere"
+	cd "$T/elsewhere"
+	replay
+	exits 0
+	is "$(result .result)" end
+	is "$(ev 'select(.subtype=="init").cwd')" "$T/elsewhere"
+}
+
+@test "another result is a notice, told once" {
+	serve "$(script "$(bash_call 'cat f' b1)" "$(bash_call 'echo more')" "$(say end)")"
+	echo then >f
+	record --allowedTools Bash
+	exits 0
+	echo now >f
+	replay
+	exits 0
+	is "$(ev 'select(.code=="replay_result_differs").text' | wc -l)" 1
+	has "$(ev 'select(.code=="replay_result_differs").text')" "'then' was recorded, 'now' is asked"
+	replay --replay-strict
+	exits 50 replay_mismatch
+	has "$(result '.errors[0]')" "request 2 (main): messages[2].content[0].content: 'then' was recorded, 'now' is asked"
+}
+
+@test "another request ends it, and the first difference is named" {
+	serve "$(script "$(bash_call 'echo x')" "$(say end)")"
+	record --allowedTools Bash
+	exits 0
+	replay -p stop
+	exits 50 replay_mismatch
+	has "$(result '.errors[0]')" "request 1 (main): messages[0].content[0].text: 'go' was recorded, 'stop' is asked"
+	is "$(result .num_turns)" 0
+	replay -m claude-opus-5
+	exits 50 replay_mismatch
+	has "$(result '.errors[0]')" "request 1 (main): model: '"
+	replay --tools Bash --append-system-prompt "Be brief."
+	exits 50 replay_mismatch
+	replay -t 1
+	exits 10 max_turns
+	is "$(ev 'select(.code=="replay_unused").text')" "the record holds 1 exchange that the replay did not ask for"
+}
+
+@test "a bundle that is cut off is played as far as it goes" {
+	serve "$(script "$(bash_call 'echo x')" "$(bash_call 'echo y')" "$(say end)")"
+	record --allowedTools Bash
+	exits 0
+	head -c $(($(stat -c %s "$T/run.tar.zst") * 2 / 3)) "$T/run.tar.zst" >"$T/cut"
+	mv "$T/cut" "$T/run.tar.zst"
+	replay
+	exits 50 replay_mismatch
+	err_has "cut off"
+	has "$(result '.errors[0]')" "the record holds"
+}
+
+@test "the job of a bundle can be looked at" {
+	serve "$(script "$(say end)")"
+	record -t 7
+	replay --check
+	is "$rc" 0
+	has "$(cat "$T/out")" "max_turns: 7"
+	has "$(cat "$T/out")" 'prompt: "go"'
+}
+
+@test "what is no bundle, or not whole, is exit 2" {
+	serve "$(script "$(say end)")"
+	record
+	exits 0
+	head -c 100 "$T/run.tar.zst" >"$T/x"
+	mv "$T/x" "$T/run.tar.zst"
+	replay
+	is "$rc" 2
+	err_has run.tar.zst
+	rm "$T/run.tar.zst"
+	q --replay "$T/run.tar.zst" -p x
+	exits 2
+	err_has run.tar.zst
+	q -p x --replay-strict
+	exits 2
+	err_has "replay_strict"
+}
