@@ -97,6 +97,14 @@ example() { # example NAME [ARGUMENT]...
 	done < <(sed -n '/^    hooks:/,/^    verify:/p' "$QUERN_SRC/README.md")
 }
 
+@test "11: a run in one file, and again from it" {
+	example 11-record-and-replay
+	is "$rc" 0
+	is "$(grep -c "There are 12 words in two files" "$T/out")" 2
+	grep -q '3 exchanges/N.response' "$T/out"
+	is "$(tail -n 1 "$T/out")" "both directories are alike"
+}
+
 @test "each example has its README, a run script and a tape that is checked whole" {
 	local d t
 	for d in "$EX"/*/; do
