@@ -187,7 +187,8 @@ void call_result(struct report *r, struct item *it, const struct json *doc, int 
 	json_bool(doc, json_get(doc, block, "is_error"), &failed);
 	it->answered = true;
 	it->failed = failed;
-	show_content(&it->result, doc, json_get(doc, block, "content"), SHOW_OUTPUT, &it->bytes);
+	bool large = r->talk.size + r->done.size > PAGE_LARGE;
+	show_content(&it->result, doc, json_get(doc, block, "content"), large ? SHOW_LESS : SHOW_OUTPUT, &it->bytes);
 	if (!failed)
 		changes(r, it, doc, json_get(doc, root, "tool_use_result"));
 	int file = json_get(doc, root, "quern_output_file");

@@ -15,8 +15,11 @@
 
 /* The most that is shown of one text; what is longer keeps its head and tail and says how much is missing. */
 #define SHOW_OUTPUT ((size_t)24 << 10)
-#define SHOW_TEXT   ((size_t)64 << 10)
-#define SHOW_LINE   ((size_t)200) /* in headlines */
+/* Of an output, when the page is that large already: browsers have their limits. */
+#define SHOW_LESS  ((size_t)2 << 10)
+#define PAGE_LARGE ((int64_t)16 << 20)
+#define SHOW_TEXT  ((size_t)64 << 10)
+#define SHOW_LINE  ((size_t)200) /* in headlines */
 
 void html_text(struct buf *out, const char *p, size_t n);
 void html_str(struct buf *out, const char *s); /* NULL = nothing */

@@ -77,7 +77,10 @@ int report_line(struct report *r, const char *p, size_t n, bool whole, struct er
 	if (!n)
 		return 0;
 	r->lines++;
-	if (json_parse(&doc, p, n, JSON_REPAIR | JSON_BORROW, NULL)) {
+	struct error why = ERROR_INIT;
+	if (json_parse(&doc, p, n, JSON_REPAIR | JSON_BORROW, &why)) {
+		if (why.code == ERR_NOMEM)
+			return error_nomem(e);
 		if (whole)
 			r->unreadable++;
 		else

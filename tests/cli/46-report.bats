@@ -215,6 +215,7 @@ shot() {
 		text = open(sys.argv[1]).read()
 		assert text.count('<section class="turn"') == 2000 and text.endswith("</html>\n")
 		assert text.count("are left out of this page") == 2000
+		assert len(text) < 30000000
 	END
 }
 
