@@ -47,6 +47,7 @@ struct record {
 	struct exchange_count count;
 	struct wire_kind kinds[EXCHANGE_KINDS];
 	int run;
+	bool begun;       /* the file has its name */
 	struct error why; /* the first that went wrong; nothing is written behind it */
 };
 
@@ -450,6 +451,7 @@ int world_record_begin(struct world *w, struct error *e)
 	world_mask(w, &text);
 	add(r, "job.yaml", &text);
 	buf_release(&text);
+	r->begun = !broken(r);
 	return tell(r, e);
 }
 
@@ -471,7 +473,7 @@ int world_record_end(struct world *w, struct error *e)
 	if (!r)
 		return 0;
 	w->recording = NULL;
-	if (r->bundle)
+	if (r->begun) /* else what was there before stays */
 		flush_events(r);
 	rc = tell(r, e);
 	if (bundle_close(r->bundle, rc ? NULL : e))

@@ -107,6 +107,15 @@ bodies() {
 	is "$(requests)" 0
 }
 
+@test "a run that does not begin leaves what was there" {
+	echo precious >"$T/run.tar.zst"
+	q -p go --base-url http://:8 --record "$T/run.tar.zst"
+	exits 2
+	is "$(result .startup_failure_reason)" model_unavailable
+	is "$(cat "$T/run.tar.zst")" precious
+	is "$(find "$T" -name 'run.tar.zst*' | wc -l)" 1
+}
+
 @test "a disk that is full behind the bundle ends the run" {
 	serve "$(script "$(bash_call 'head -c 20000 /dev/urandom | base64 -w 0')" "$(bash_call 'touch never')" "$(say end)")"
 	QUERN_REAL=$QUERN QUERN=$T/limited
