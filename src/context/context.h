@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "job/job.h"
 #include "message/message.h"
 
@@ -97,6 +98,14 @@ int context_strip_thinking(struct history *h);
 /* Puts `now`, whose reference is taken, in the place of block `block` of message `message`: for good, so that no
  * compaction brings the old one back. -1: no memory. */
 int context_replace(struct context *c, struct history *h, size_t message, size_t block, struct block *now);
+/* The same of round r, of a conversation that is taken over from a record: called for all of them, in their order. */
+int context_round_restored(struct context *c, const struct history *h, size_t r);
+/* ---- state.c: what a record of the conversation has to say beside the conversation ---- */
+/* Appends it as a JSON object. It is another one only after an edit of h, or while h is a single message or two. The
+ * staged lines are not in it: a record has each that is not ours, see context_round_summary. -1: no memory. */
+int context_state_write(const struct context *c, const struct history *h, struct buf *out);
+/* Takes over what was written beside an equal history: each later edit is the same then. tok -1: nothing was. */
+int context_state_read(struct context *c, const struct history *h, const struct json *doc, int tok, struct error *e);
 /* A background call's words about a round, named by its first tool_use: they stand in its fold instead of ours. Kept by
  * copy; a round that is folded or gone already is fine. */
 int context_round_summary(struct context *c, const char *first_tool_use_id, const char *text, size_t n);

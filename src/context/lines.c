@@ -168,18 +168,15 @@ static int reserve(struct context *c)
 	return 0;
 }
 
-int context_round_ended(struct context *c, const struct history *h)
+int context_round_restored(struct context *c, const struct history *h, size_t r)
 {
 	struct buf line = BUF_INIT(BUF_HUGE);
+	const struct message *answer = h->v[round_begin(r)];
+	const struct block *call = first_call(answer);
 
-	if (note_task(c, h))
-		return -1;
-	if (h->n < 3 || h->n % 2 == 0)
-		return 0;
-	const struct block *call = first_call(h->v[h->n - 2]);
 	if (!call || (c->nstaged > c->gone && strcmp(c->staged[c->nstaged - 1].id, call->id) == 0))
 		return 0;
-	put_line(&line, h->v[h->n - 2], h->v[h->n - 1]);
+	put_line(&line, answer, h->v[round_begin(r) + 1]);
 	struct staged s = { strdup(call->id), line.failed ? NULL : buf_take(&line, NULL) };
 	buf_release(&line);
 	if (!s.id || !s.line || reserve(c)) {
@@ -189,6 +186,13 @@ int context_round_ended(struct context *c, const struct history *h)
 	}
 	c->staged[c->nstaged++] = s;
 	return 0;
+}
+
+int context_round_ended(struct context *c, const struct history *h)
+{
+	if (note_task(c, h))
+		return -1;
+	return h->n < 3 || h->n % 2 == 0 ? 0 : context_round_restored(c, h, rounds_in(h) - 1);
 }
 
 int context_round_summary(struct context *c, const char *first_tool_use_id, const char *text, size_t n)

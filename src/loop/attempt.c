@@ -248,6 +248,12 @@ enum call_result attempt_run(struct loop *l, struct call *c, struct attempt *at,
 
 	reply_release(&l->reply);
 	l->reply.silent = c->kind != MODEL_MAIN;
+	if (c->kind == MODEL_MAIN)
+		journal_tell(l);
+	if (l->nomem || l->broken) { /* what cannot be told is not sent */
+		*stopped = TERM_INTERNAL_ERROR;
+		return CALL_STOPPED;
+	}
 	account_request(l, c->model, c->row);
 	if (d->model_start(d->ctx, &req, &e)) {
 		*stopped = TERM_INTERNAL_ERROR;

@@ -71,7 +71,7 @@ static bool try_again(struct loop *l, struct call *c, const struct attempt *at, 
 		return false;
 	}
 	*retries += dec.counted;
-	failure_tell_retry(l, at, &dec, *retries ? *retries : 1);
+	failure_tell_retry(l, c, at, &dec, *retries ? *retries : 1);
 	return wait_until(l, d->now(d->ctx) + dec.wait_ms);
 }
 

@@ -24,7 +24,8 @@ void attempt_withdraw(struct loop *l);
 void failure_note(struct loop *l, struct call *c, const struct attempt *at, const struct retry_decision *d,
                   const struct request_fault_info *info, int64_t attempts);
 /* Tells of the attempt that follows. */
-void failure_tell_retry(struct loop *l, const struct attempt *at, const struct retry_decision *d, int attempt);
+void failure_tell_retry(struct loop *l, const struct call *c, const struct attempt *at, const struct retry_decision *d,
+                        int attempt);
 
 /* ---- fallback.c ---- */
 /* An attempt has ended: counts overloads in a row, and says by l->falls_back whether the next model is to be asked. */

@@ -64,7 +64,8 @@ void failure_note(struct loop *l, struct call *c, const struct attempt *at, cons
 		l->nomem = true;
 }
 
-void failure_tell_retry(struct loop *l, const struct attempt *at, const struct retry_decision *d, int attempt)
+void failure_tell_retry(struct loop *l, const struct call *c, const struct attempt *at, const struct retry_decision *d,
+                        int attempt)
 {
 	struct event ev = { .kind = EVENT_API_RETRY };
 
@@ -76,6 +77,11 @@ void failure_tell_retry(struct loop *l, const struct attempt *at, const struct r
 		.category = retry_category(&at->end, at->timeout),
 		.text = at->end.message,
 	};
+	/* of an answer with lines a tombstone tells */
+	if (c->kind != MODEL_MAIN && (at->end.usage.input >= 0 || at->end.usage.output >= 0)) {
+		ev.u.retry.model = c->model;
+		ev.u.retry.usage = &at->end.usage;
+	}
 	loop_emit(l, &ev);
 	if (at->end.retry_after_junk)
 		loop_notice(

@@ -42,7 +42,11 @@ void loop_emit(struct loop *l, struct event *ev)
 
 	/* Also when something broke: what is written may yet reach the events file, or a stdout that lives, and calls
 	 * are answered there for whoever reads on. */
-	if (!l->deps->emit(l->deps->ctx, ev, &e) || l->broken)
+	if (!l->deps->emit(l->deps->ctx, ev, &e)) {
+		journal_note(l, ev);
+		return;
+	}
+	if (l->broken)
 		return;
 	if (e.code == ERR_NOMEM) {
 		l->nomem = true;

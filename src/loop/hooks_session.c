@@ -157,6 +157,8 @@ static enum terminal_reason ask_prompt(struct loop *l)
 	size_t from = prompt_begins(l);
 	bool refused = false;
 	struct loop_event ev;
+
+	journal_prompt(l, from);
 	enum terminal_reason stopped = hooks_judge_prompt(l, h->v[h->n - 1], from, &ev, &refused);
 
 	if (refused) {

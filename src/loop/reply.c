@@ -283,6 +283,7 @@ void reply_store(struct loop *l)
 		estimate_anchor(&l->estimate, &a->usage, l->state.messages);
 	free(l->stop_reason);
 	l->stop_reason = copy(l, a->stop_reason);
+	journal_state(l);
 }
 
 char *reply_text(const struct message *m, size_t *len)

@@ -43,7 +43,11 @@ static void yield_result(struct loop *l, struct executor_call *c, struct message
 	if (r->denied)
 		note_denied(l, c);
 	struct event ev = { .kind = EVENT_USER };
-	ev.u.user = (struct event_user){ .block = b, .structured = r->structured, .file = r->file };
+	ev.u.user = (struct event_user){ .block = b,
+		                         .structured = r->structured,
+		                         .state = r->state,
+		                         .acted = c->started && !c->read_only,
+		                         .file = r->file };
 	loop_emit(l, &ev);
 	if (message_add(m, b))
 		l->nomem = true;

@@ -24,6 +24,9 @@ static void init(struct loop *l, const struct loop_config *cfg, const struct loo
 		               (cfg->tools_json ? strlen(cfg->tools_json) : 0),
 		.failure = { .retry_after_ms = -1 },
 		.began = cfg->started,
+		.talk = TALK_INIT,
+		.state_told = BUF_INIT(BUF_HUGE),
+		.context_told = BUF_INIT(BUF_HUGE),
 		.unsaid = BUF_INIT(BUF_HUGE),
 	};
 	executor_init(&l->executor, cfg->tool_concurrency);
@@ -69,6 +72,7 @@ static void release(struct loop *l)
 	forget_message(l);
 	reply_release(&l->reply);
 	buf_release(&l->unsaid);
+	journal_release(l);
 	session_start_clear(&l->start);
 	executor_release(&l->executor);
 	free_blocks(l->strays, l->nstrays);
@@ -77,22 +81,34 @@ static void release(struct loop *l)
 	context_free(l->context);
 }
 
+/* The work on a message that an earlier process had begun: its guards are those of the record. */
+static bool goes_on(const struct loop *l)
+{
+	const struct history *h = l->state.messages;
+
+	return l->cfg->resume_state && !l->messages && h->n && h->n == l->old_messages &&
+	       h->v[h->n - 1]->n == l->old_blocks;
+}
+
 /* The guards of a message begin anew with the next; what was learned of the server and the window stays. */
 static void begin(struct loop *l)
 {
 	const struct loop_state *was = &l->state;
 
 	forget_message(l);
-	l->state = (struct loop_state){
-		.messages = was->messages,
-		.max_output_override = was->max_output_override,
-		.compact = { .failures = was->compact.failures },
-	};
+	if (!goes_on(l)) {
+		l->state = (struct loop_state){
+			.messages = was->messages,
+			.max_output_override = was->max_output_override,
+			.compact = { .failures = was->compact.failures },
+		};
+		l->warned = false;
+		l->output_before = l->account.accepted.output;
+	}
 	memset(l->transitions, 0, sizeof l->transitions);
-	l->failed = l->interrupted = l->warned = l->falls_back = false;
+	l->failed = l->interrupted = l->falls_back = false;
 	l->overloads = 0;
 	l->verification = (struct verification){ .declared = l->deps->hook_any(l->deps->ctx, HOOK_VERIFY) };
-	l->output_before = l->account.accepted.output;
 	l->account.api_ms = 0;
 	if (l->messages++)
 		l->began = l->deps->now(l->deps->ctx);
@@ -127,10 +143,11 @@ struct loop *loop_open(const struct loop_config *cfg, const struct loop_deps *de
 	}
 	init(l, cfg, deps, history);
 	loop_note_extent(l);
-	if (!l->nomem)
+	if (l->nomem)
+		error_nomem(e);
+	else if (!journal_resume(l, e))
 		return l;
 	loop_close(l);
-	error_nomem(e);
 	return NULL;
 }
 
@@ -147,11 +164,14 @@ void loop_close(struct loop *l)
 void loop_run(const struct loop_config *cfg, const struct loop_deps *deps, struct history *history,
               struct loop_outcome *out)
 {
+	struct error e = ERROR_INIT;
 	struct loop l;
 
 	init(&l, cfg, deps, history);
 	l.old_messages = history->n;
 	l.old_blocks = cfg->told_first;
+	if (!l.nomem && journal_resume(&l, &e))
+		loop_break(&l, &e);
 	loop_message(&l, out);
 	release(&l);
 }

@@ -6,6 +6,7 @@
 #define QUERN_LOOP_STATE_H
 
 #include "loop/loop.h"
+#include "record/talk.h"
 #include "tool/executor.h"
 
 /* What compactions came to. A turn is named by its number, the first is 1. */
@@ -181,7 +182,12 @@ struct loop {
 	size_t result_len;
 	char *stop_reason; /* of the last answer */
 	int transitions[CONT_COUNT];
-	struct buf unsaid; /* texts for the model that came where nothing but results may stand */
+	/* the record, see journal.c */
+	struct talk talk;
+	struct message *prompt; /* the user's words that no request has held yet; NULL = none */
+	struct buf state_told, context_told;
+	size_t context_edits; /* of the history when context_told was made */
+	struct buf unsaid;    /* texts for the model that came where nothing but results may stand */
 	bool nomem;
 };
 
@@ -228,6 +234,19 @@ static inline int loop_turn(const struct loop *l) /* that the next request is fo
 {
 	return l->state.turn_count + (l->state.same_turn ? 0 : 1);
 }
+
+/* ---- journal.c ---- */
+/* In loop_emit alone: a line is out. */
+void journal_note(struct loop *l, const struct event *ev);
+/* A new message of the user's: its words are the last message's blocks from there on. */
+void journal_prompt(struct loop *l, size_t from);
+/* In front of a request of the main model: tells what the lines do not say of the conversation. */
+void journal_tell(struct loop *l);
+/* The state alone, if it is another one: an answer has entered the conversation. */
+void journal_state(struct loop *l);
+/* What the record says is taken over; called once, by loop_open. -1 with *e. */
+int journal_resume(struct loop *l, struct error *e);
+void journal_release(struct loop *l);
 
 /* ---- compact.c ---- */
 enum compact_outcome { COMPACT_DONE, COMPACT_FAILED, COMPACT_BLOCKED, COMPACT_STOPPED };

@@ -30,6 +30,20 @@ static void pay(struct loop *l, bool whole)
 	account_attempt(l, l->cfg->summary_model, b->row, &b->usage, b->began, whole);
 }
 
+/* For whoever goes on from the events: what was paid, and the line. */
+static void tell(struct loop *l, const char *line)
+{
+	struct background *b = &l->background;
+	struct event ev = { .kind = EVENT_SUMMARY };
+
+	if (!line && b->usage.input < 0 && b->usage.output < 0)
+		return;
+	ev.u.summary = (struct event_summary){
+		.round = b->round, .text = line, .model = l->cfg->summary_model, .usage = &b->usage
+	};
+	loop_emit(l, &ev);
+}
+
 void summary_cancel(struct loop *l)
 {
 	struct background *b = &l->background;
@@ -37,6 +51,7 @@ void summary_cancel(struct loop *l)
 	if (b->running) {
 		l->deps->model_cancel(l->deps->ctx, MODEL_SUMMARY);
 		pay(l, false);
+		tell(l, NULL);
 	}
 	background_clear(b);
 }
@@ -151,6 +166,7 @@ static void take_end(struct loop *l, const struct model_end *end)
 
 	b->usage = end->usage;
 	pay(l, end->failure == MODEL_FINE && end->complete);
+	tell(l, why ? NULL : buf_str(&b->text));
 	if (why)
 		failed(l, why);
 	else

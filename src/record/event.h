@@ -124,8 +124,10 @@ struct event_retry {
 	int error_status; /* 0 = null */
 	const char *category;
 	const char *text;
-	const char *model;         /* of an attempt that was paid and that no tombstone tells of; NULL = none was */
-	const struct usage *usage; /* then */
+	/* Of an attempt for a summary of the conversation that was paid; NULL = it was not. The status or
+	 * compact_boundary that follows counts it too: this is for a record that ends before. */
+	const char *model;
+	const struct usage *usage;
 };
 struct event_denied {
 	const char *tool_name, *tool_use_id, *reason_type, *message;

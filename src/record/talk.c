@@ -2,6 +2,7 @@
 #include "record/talk.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +28,7 @@ static int remember(struct talk *t, const char *uuid, struct block *b)
 		t->named_cap = cap;
 	}
 	struct talk_named *named = &t->named[t->nnamed++];
-	memcpy(named->uuid, uuid, UUID_LEN);
-	named->uuid[UUID_LEN] = '\0';
+	snprintf(named->uuid, sizeof named->uuid, "%s", uuid);
 	named->block = b;
 	return 0;
 }
@@ -47,7 +47,7 @@ int talk_line(struct talk *t, enum role role, const char *uuid, struct block *b,
 	t->open = role == ROLE_ASSISTANT && !ends;
 	if (!b)
 		return 0;
-	if (strlen(uuid) != UUID_LEN || remember(t, uuid, b) || !(m = message_new(role)))
+	if (remember(t, uuid, b) || !(m = message_new(role)))
 		return -1;
 	if (message_add(m, block_ref(b))) {
 		message_unref(m);

@@ -179,6 +179,7 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.token_target = job->token_target,
 		.denied_ends = strcmp(job->on_denied, "fail") == 0,
 		.calls_wait = !strcmp(job->tool_executor, "batch"),
+		.journal = w->keeps_events,
 	};
 	c->init = (struct event_init){
 		.started_wall_ms = w->started_wall,

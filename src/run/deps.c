@@ -218,6 +218,21 @@ static void show_progress(const struct event *ev)
 		log_progress_end();
 }
 
+/* Something outside has happened, or is about to: the line must outlive us. */
+static bool is_point(const struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_ASSISTANT:
+		return ev->u.assistant.stop_reason != NULL;
+	case EVENT_USER:
+		return ev->u.user.acted;
+	case EVENT_HISTORY:
+		return ev->u.history.messages != NULL;
+	default:
+		return ev->kind == EVENT_TOOL_START || ev->kind == EVENT_RESULT;
+	}
+}
+
 int world_emit(void *ctx, struct event *ev, struct error *e)
 {
 	struct world *w = ctx;
@@ -244,6 +259,8 @@ int world_emit(void *ctx, struct event *ev, struct error *e)
 		return 0;
 	world_session_emits(w, ev);
 	int rc = recorder_emit(w->recorder, ev, e);
+	if (rc == 0 && is_point(ev))
+		rc = recorder_sync(w->recorder, e);
 	if (rc == 0)
 		rc = world_record_point(w, ev, e);
 	if (rc == 0 && ev->kind == EVENT_INIT)

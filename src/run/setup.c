@@ -448,6 +448,7 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 		return -1;
 	*step = SETUP_OUTPUT;
 	world_fill_recorder(w, &rec);
+	w->keeps_events = rec.format == OUTPUT_STREAM_JSON || rec.events_path;
 	w->recorder = recorder_open(&rec, e);
 	if (!w->recorder || world_record_begin(w, e) || world_record_files(w, e))
 		return -1;

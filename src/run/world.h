@@ -69,6 +69,7 @@ struct world {
 	const char *transcript; /* the events, for hooks, where nobody else wants them in a file; NULL = no */
 	struct toolbox *toolbox;
 	struct recorder *recorder;
+	bool keeps_events; /* somebody gets them all */
 	struct model_config model_config;
 	struct model *model;
 	struct model *background;       /* asked while the other works; NULL without context.summary_model */

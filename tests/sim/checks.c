@@ -12,6 +12,8 @@ static const struct check {
 	check_fn *fn;
 } checks[] = {
 	{ 1, "pairing", AT_REQUEST, check_pairing },
+	{ 0, "lines of the record", AT_EVENT, check_recorded },
+	{ 0, "the record", AT_REQUEST, check_record },
 	{ 1, "one result for a call", AT_EVENT, check_results },
 	{ 1, "every call has a result", AT_RESULT, check_all_answered },
 	{ 1, "valid history", AT_RESULT, check_history },

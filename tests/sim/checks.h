@@ -26,6 +26,9 @@ check_fn check_results, check_all_answered, check_one_result, check_last_line, c
         check_start_gate, check_end, check_tombstone, check_same_turn, check_layers, check_summary, check_progress,
         check_account, check_history, check_background, check_steps, check_whole, check_unread;
 
+/* ---- check_record.c ---- */
+check_fn check_recorded, check_record;
+
 /* ---- check_hooks.c ---- */
 check_fn check_hook, check_asked, check_closed, check_hook_over, check_objection, check_heard;
 

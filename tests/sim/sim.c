@@ -88,6 +88,7 @@ void sim_init(struct sim *s, const char *const *script)
 		.watchdog = { 30000, 300000, 300000, 600000 },
 		.tool_concurrency = 10,
 		.max_stop_blocks = 10,
+		.journal = true,
 		.source = "startup",
 	};
 }

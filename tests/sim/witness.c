@@ -54,6 +54,7 @@ void witness_free(struct sim *s)
 		free(w->ran[--w->nran].id);
 	sent_clear(&w->last_main);
 	free(w->last_main.v);
+	talk_release(&w->reader);
 	free(w);
 	s->w = NULL;
 }

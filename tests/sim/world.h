@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "record/talk.h"
 #include "sim.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
@@ -225,6 +226,9 @@ struct witness {
 	bool in_doubt; /* nothing that was seen tells that the last one was not cut */
 	bool stopped;  /* it was told why the answer ends */
 	bool unread;   /* a line could not be written */
+	/* the record */
+	struct talk reader;
+	int prompts;
 };
 
 void witness_open(struct sim *s);

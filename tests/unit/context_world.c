@@ -25,16 +25,46 @@ static void forget(void *ctx, const char *id)
 	buf_addf(&w->forgotten, " %s ", id);
 }
 
+static struct context *open_context(struct world *w)
+{
+	struct context_config cfg = {
+		.microcompact_keep = w->keep, .may_clear = may_clear, .forget = forget, .ctx = w
+	};
+
+	return context_open(&cfg, NULL);
+}
+
+void world_resume(struct world *w)
+{
+	struct buf text = BUF_INIT(BUF_HUGE);
+	struct error e = ERROR_INIT;
+	struct json doc;
+
+	assert_int_equal(context_state_write(w->c, &w->h, &text), 0);
+	context_free(w->c);
+	w->c = open_context(w);
+	assert_non_null(w->c);
+	assert_int_equal(json_parse(&doc, buf_str(&text), text.len, JSON_UNIQUE, &e), 0);
+	if (context_state_read(w->c, &w->h, &doc, json_root(&doc), &e))
+		fail_msg("%s: %s", e.msg, buf_str(&text));
+	for (size_t r = 0; 2 * r + 2 < w->h.n; r++)
+		assert_int_equal(context_round_restored(w->c, &w->h, r), 0);
+	context_set_model(w->c, &w->model);
+	json_release(&doc);
+	buf_release(&text);
+}
+
 void world_open(struct world *w, int64_t usable, size_t keep)
 {
-	struct context_config cfg = { .microcompact_keep = keep, .may_clear = may_clear, .forget = forget, .ctx = w };
 	struct context_spec spec = { .window = usable, .snip = { MARK_PERCENT, 85 } };
 
-	*w = (struct world){ .h = HISTORY_INIT, .forgotten = BUF_INIT(BUF_HUGE), .flags = BUF_INIT(BUF_HUGE) };
+	*w = (struct world){
+		.keep = keep, .h = HISTORY_INIT, .forgotten = BUF_INIT(BUF_HUGE), .flags = BUF_INIT(BUF_HUGE)
+	};
 	/* room enough, so that a test can make all further allocations fail */
 	assert_int_equal(buf_reserve(&w->forgotten, 4000), 0);
 	assert_int_equal(buf_reserve(&w->flags, 4000), 0);
-	w->c = context_open(&cfg, NULL);
+	w->c = open_context(w);
 	assert_non_null(w->c);
 	assert_int_equal(context_marks(&spec, 0, 0, 4, &w->model.marks, NULL), 0);
 	w->model.marks.snip = 0;

@@ -6,6 +6,7 @@
 
 struct world {
 	struct context *c;
+	size_t keep;
 	struct history h;
 	struct context_model model;
 	struct context_report report;
@@ -17,6 +18,8 @@ struct world {
 /* A window of `usable` tokens with all layers on, at 4 bytes a token, and results of "Keep" never cleared. */
 void world_open(struct world *w, int64_t usable, size_t keep);
 void world_release(struct world *w);
+/* Another context in the place of the one that there is, from what that writes down and the conversation. */
+void world_resume(struct world *w);
 
 /* The pieces of an answer, and of what follows; the last message is begun when the role changes. */
 void world_says(struct world *w, const char *text);    /* the user */

@@ -19,6 +19,9 @@ struct trial {
 	struct block **words; /* what the user said since the last compaction, in its order, references */
 	size_t nwords;
 	bool compacted;
+	bool resumed; /* again and again, from what the context writes down */
+	char (*summarised)[16];
+	size_t nsummarised;
 };
 
 static uint64_t drawn(struct trial *t, uint64_t below)
@@ -162,7 +165,19 @@ static void answer(struct trial *t)
 		char id[16];
 		snprintf(id, sizeof id, "c%u", (unsigned)drawn(t, (uint64_t)t->w.ids) + 1);
 		assert_int_equal(context_round_summary(t->w.c, id, "it went\nwell", 12), 0);
+		t->summarised = realloc(t->summarised, (t->nsummarised + 1) * sizeof *t->summarised);
+		assert_non_null(t->summarised);
+		memcpy(t->summarised[t->nsummarised++], id, sizeof id);
 	}
+}
+
+static void resume(struct trial *t)
+{
+	if (!t->resumed)
+		return;
+	world_resume(&t->w);
+	for (size_t i = 0; i < t->nsummarised; i++)
+		assert_int_equal(context_round_summary(t->w.c, t->summarised[i], "it went\nwell", 12), 0);
 }
 
 static void check_report(const struct trial *t, int64_t tokens, size_t weight_before)
@@ -348,20 +363,23 @@ static void note(struct seen *seen, const struct context_report *r)
 	seen->broken += r->thinking_broken;
 }
 
-static uint64_t run(uint64_t seed, struct seen *seen)
+static uint64_t run(uint64_t seed, bool resumed, struct seen *seen)
 {
 	struct trial t;
 	struct buf before = BUF_INIT(BUF_HUGE), after = BUF_INIT(BUF_HUGE);
 	size_t steps;
 
 	open_trial(&t, seed);
+	t.resumed = resumed;
 	steps = drawn(&t, 60);
 	for (size_t i = 0; i < steps; i++) {
 		answer(&t);
 		check(&t);
 		check_text(&t);
+		resume(&t);
 		prepare(&t, &before, &after);
 		note(seen, &t.w.report);
+		resume(&t);
 		if (chance(&t, 4)) {
 			drain(&t);
 			seen->drained++;
@@ -384,6 +402,7 @@ static uint64_t run(uint64_t seed, struct seen *seen)
 	uint64_t sum = digest(&t);
 	drop_words(&t);
 	free(t.words);
+	free(t.summarised);
 	buf_release(&before);
 	buf_release(&after);
 	world_release(&t.w);
@@ -396,9 +415,11 @@ static void test_random(void **state)
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		uint64_t sum = run(seed, &seen);
-		if (seed % 10 == 0 && run(seed, &seen) != sum)
+		uint64_t sum = run(seed, false, &seen);
+		if (seed % 10 == 0 && run(seed, false, &seen) != sum)
 			fail_msg("seed %llu: not the same bytes twice", (unsigned long long)seed);
+		if (run(seed, true, &seen) != sum)
+			fail_msg("seed %llu: not the same bytes if it is gone on with", (unsigned long long)seed);
 	}
 	/* all of it has happened, many times */
 	for (size_t k = 0; k < 3; k++)
@@ -407,7 +428,7 @@ static void test_random(void **state)
 	assert_true(seen.refused > 10);
 }
 
-/* One that failed, alone: test_context_random SEED */
+/* One that failed, alone: test_context_random SEED, or SEED resumed */
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -415,7 +436,7 @@ int main(int argc, char **argv)
 	};
 	if (argc > 1) {
 		struct seen seen = { { 0 }, 0, 0, 0, 0, 0 };
-		return run(strtoull(argv[1], NULL, 10), &seen) == 0;
+		return run(strtoull(argv[1], NULL, 10), argc > 2, &seen) == 0;
 	}
 	return cmocka_run_group_tests_name("context_random", tests, NULL, NULL);
 }
