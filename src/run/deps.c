@@ -218,6 +218,36 @@ static void show_progress(const struct event *ev)
 		log_progress_end();
 }
 
+/* Which calls a reader of the lines knows of. */
+static int note_shown(struct world *w, const struct event *ev, struct error *e)
+{
+	const struct event_assistant *a = &ev->u.assistant;
+
+	bool line = ev->kind == EVENT_ASSISTANT;
+
+	if (w->answered || !line) {
+		id_set_free(w->shown);
+		w->shown = NULL;
+	}
+	w->answered = !line || a->stop_reason;
+	if (line && a->block && a->block->kind == BLOCK_TOOL_USE && id_set_add_copy(&w->shown, a->block->id) < 0)
+		return error_nomem(e);
+	return 0;
+}
+
+int world_tool_starts(void *ctx, const struct block *use, struct error *e)
+{
+	struct world *w = ctx;
+	struct event ev = { .kind = EVENT_TOOL_START };
+
+	if (!w->keeps_events)
+		return 0;
+	ev.u.tool_start = (struct event_tool_start){ .tool_use_id = use->id,
+		                                     .tool_name = use->name,
+		                                     .block = id_set_has(w->shown, use->id) ? NULL : use };
+	return world_emit(w, &ev, e);
+}
+
 /* Something outside has happened, or is about to: the line must outlive us. */
 static bool is_point(const struct event *ev)
 {
@@ -259,6 +289,8 @@ int world_emit(void *ctx, struct event *ev, struct error *e)
 		return 0;
 	world_session_emits(w, ev);
 	int rc = recorder_emit(w->recorder, ev, e);
+	if (rc == 0 && w->keeps_events && (ev->kind == EVENT_ASSISTANT || ev->kind == EVENT_TOMBSTONE))
+		rc = note_shown(w, ev, e);
 	if (rc == 0 && is_point(ev))
 		rc = recorder_sync(w->recorder, e);
 	if (rc == 0)

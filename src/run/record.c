@@ -146,6 +146,8 @@ static enum point point_of(const struct event *ev)
 		return user->block && user->block->kind == BLOCK_TOOL_RESULT ? POINT_SAFE : POINT_NONE;
 	case EVENT_ASSISTANT:
 		return ev->u.assistant.stop_reason ? POINT_WRITTEN : POINT_NONE;
+	case EVENT_HISTORY:
+		return POINT_WRITTEN;
 	default:
 		return POINT_NONE;
 	}

@@ -53,6 +53,7 @@ static int tear_down(struct world *w, bool failed)
 	hooks_free(w->hooks); /* what is below it calls back until the supervisor has stopped */
 	permissions_free(w->permissions);
 	recorder_free(w->recorder);
+	id_set_free(w->shown);
 	run_dir_free(w->run_dir, keep);
 	sandbox_free(w->sandbox);
 	world_queue_release(w);

@@ -225,6 +225,7 @@ static int make_tools(struct world *w, struct error *e)
 	cfg.tells_touched = job->memory_auto;
 	cfg.mask = world_mask;
 	cfg.notice = world_notice;
+	cfg.starts = world_tool_starts;
 	cfg.ctx = w;
 	if (!cfg.skip_files || !cfg.named_env || !cfg.command_note)
 		return error_nomem(e);
@@ -448,7 +449,7 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 		return -1;
 	*step = SETUP_OUTPUT;
 	world_fill_recorder(w, &rec);
-	w->keeps_events = rec.format == OUTPUT_STREAM_JSON || rec.events_path;
+	w->keeps_events = rec.format == OUTPUT_STREAM_JSON || rec.events_path || w->recording;
 	w->recorder = recorder_open(&rec, e);
 	if (!w->recorder || world_record_begin(w, e) || world_record_files(w, e))
 		return -1;

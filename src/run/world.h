@@ -14,6 +14,7 @@
 #include "job/job.h"
 #include "loop/deps.h"
 #include "loop/loop.h"
+#include "message/id_set.h"
 #include "model/model.h"
 #include "prompt/attach.h"
 #include "prompt/memory.h"
@@ -69,7 +70,9 @@ struct world {
 	const char *transcript; /* the events, for hooks, where nobody else wants them in a file; NULL = no */
 	struct toolbox *toolbox;
 	struct recorder *recorder;
-	bool keeps_events; /* somebody gets them all */
+	bool keeps_events;    /* somebody gets them all */
+	struct id_set *shown; /* ids of the calls whose lines are out, of this answer */
+	bool answered;        /* the answer that shown belongs to has come to its end */
 	struct model_config model_config;
 	struct model *model;
 	struct model *background;       /* asked while the other works; NULL without context.summary_model */
@@ -245,6 +248,8 @@ void world_notice(void *ctx, const char *code, const char *text);
 int world_emit(void *ctx, struct event *ev, struct error *e);
 /* As deps.settle: where no message follows, all children are ended and what they did to the workspace is seen to. */
 int world_settle(void *ctx, bool completed, struct error *e);
+/* toolbox_config.starts */
+int world_tool_starts(void *ctx, const struct block *use, struct error *e);
 void world_deps(struct world *w, struct loop_deps *deps);
 void world_new_id(void *ctx, char out[UUID_LEN + 1]);
 int64_t world_now(void *ctx); /* monotonic ms */

@@ -119,6 +119,7 @@ struct read_record {
 	char **basis;     /* ids of the calls that what is known rests on; owned */
 	size_t nbasis;
 	uint64_t touched; /* counts up: the record with the largest was read or changed last */
+	bool changed;     /* since it was told by a result */
 };
 
 #define RECENT_MAX 8
@@ -126,6 +127,7 @@ struct read_record {
 struct read_state {
 	struct read_record *v;
 	size_t n, cap;
+	bool changed;     /* one of them is */
 	unsigned answer;  /* a number for the answer whose calls run now */
 	uint64_t touches; /* `touched` of the record that was noted last */
 	uint64_t recent;  /* of the file that toolbox_recent_file showed last */
@@ -150,7 +152,15 @@ void read_state_forget(struct read_state *s, const char *id);
 /* All of the file was told again, as it is now, otherwise than by a call; `id` is forgotten as a call's is. What a Read
  * showed before does not stand in the conversation any more. */
 void read_state_retold(struct read_record *r, const struct read_record *now, const char *id);
+/* A record made elsewhere takes the place of what is known of that file; its strings are taken over. -1: no memory. */
+int read_state_restore(struct read_state *s, struct read_record *r);
+int read_record_rests(struct read_record *r, const char *id); /* one more of its basis; -1: no memory */
+void read_record_release(struct read_record *r);
 void read_state_release(struct read_state *s);
+
+/* ---- state.c ---- */
+/* What has changed since the last result goes with this one. */
+void state_tell(struct toolbox *t, struct tool_result *out);
 
 /* ---- toolbox and call ---- */
 
@@ -173,10 +183,11 @@ struct toolbox {
 	struct reactor *reactor;
 	struct supervisor *supervisor;
 	struct roots *roots;
-	const char *run_dir;          /* once something was spilled; a read-only root from then on */
-	const struct tool_row **rows; /* what there is in this run: the table's and the job's own; NULL terminated */
-	struct made_row *made;        /* those of them that are not the table's as they stand */
-	char *todos;                  /* the list as the model wrote it last, a JSON array; NULL = none yet */
+	const char *run_dir;             /* once something was spilled; a read-only root from then on */
+	const struct tool_row **rows;    /* what there is in this run: the table's and the job's own; NULL terminated */
+	struct made_row *made;           /* those of them that are not the table's as they stand */
+	char *todos;                     /* the list as the model wrote it last, a JSON array; NULL = none yet */
+	bool todos_changed, cwd_changed; /* since a result told them */
 	struct read_state state;
 	struct touched touched;
 	char *json;
@@ -193,6 +204,7 @@ struct toolbox {
 struct call {
 	struct toolbox *t;
 	const struct tool_row *row;
+	struct block *use; /* a reference */
 	char *id;
 	struct tool_input in;
 	struct buf input; /* of a tool with a schema of its own: the input's text */
@@ -235,6 +247,7 @@ bool tool_asked_for(const struct toolbox *t, const struct tool_row *row);
 /* ---- the shell's directory ---- */
 
 void shell_cwd_init(struct toolbox *t);
+void shell_cwd_restore(struct toolbox *t, const char *path); /* a directory that is gone is not gone to */
 void shell_cwd_release(struct toolbox *t);
 /* The directory to start a shell in, the toolbox's descriptor. -1: it is not where it was, *now says so. */
 int shell_cwd_open(struct toolbox *t, struct tool_result *now);

@@ -60,9 +60,29 @@ static int add_basis(struct read_record *r, const char *id)
 	return 0;
 }
 
+static void change(struct read_state *s, struct read_record *r)
+{
+	r->changed = s->changed = true;
+}
+
 const struct read_record *read_state_find(const struct read_state *s, const char *key)
 {
 	return find(s, key);
+}
+
+/* One more, which has no key yet. NULL: no memory. */
+static struct read_record *add(struct read_state *s)
+{
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? 2 * s->cap : 16;
+		struct read_record *v = realloc(s->v, cap * sizeof *v);
+		if (!v)
+			return NULL;
+		s->v = v;
+		s->cap = cap;
+	}
+	s->v[s->n] = (struct read_record){ .key = NULL };
+	return &s->v[s->n++];
 }
 
 /* Nothing that was shown before is needed to know the file: all of it was read at once, or written. */
@@ -76,19 +96,13 @@ int read_state_note(struct read_state *s, const struct read_record *now, uint64_
 	struct read_record *r = find(s, now->key);
 
 	if (!r) {
-		if (s->n == s->cap) {
-			size_t cap = s->cap ? 2 * s->cap : 16;
-			struct read_record *v = realloc(s->v, cap * sizeof *v);
-			if (!v)
-				return -1;
-			s->v = v;
-			s->cap = cap;
-		}
 		char *key = strdup(now->key);
-		if (!key)
+		r = key ? add(s) : NULL;
+		if (!r) {
+			free(key);
 			return -1;
-		r = &s->v[s->n++];
-		*r = (struct read_record){ .key = key };
+		}
+		r->key = key;
 	} else if (memcmp(r->sha, now->sha, SHA256_BYTES) != 0) {
 		r->seen_to = 0; /* what was seen of the old content does not count */
 		r->whole = false;
@@ -98,6 +112,7 @@ int read_state_note(struct read_state *s, const struct read_record *now, uint64_
 	}
 	memcpy(r->sha, now->sha, SHA256_BYTES);
 	r->answer = s->answer;
+	change(s, r);
 	r->size = now->size;
 	r->mtime_ns = now->mtime_ns;
 	/* Pages add up as long as each begins where the ones before it end. */
@@ -136,6 +151,7 @@ void read_state_show(struct read_state *s, const char *key, struct view v, const
 	if (!r)
 		return;
 	hide(r);
+	change(s, r);
 	if (!id)
 		return;
 	r->view = v;
@@ -154,8 +170,10 @@ bool read_state_shown(const struct read_record *r, struct view v)
 void read_state_forget(struct read_state *s, const char *id)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (!id || rests_on(&s->v[i], id))
+		if (!id || rests_on(&s->v[i], id)) {
 			forget(&s->v[i]);
+			change(s, &s->v[i]);
+		}
 }
 
 void read_state_retold(struct read_record *r, const struct read_record *now, const char *id)
@@ -171,12 +189,37 @@ void read_state_retold(struct read_record *r, const struct read_record *now, con
 	r->whole = true;
 }
 
+int read_record_rests(struct read_record *r, const char *id)
+{
+	return add_basis(r, id);
+}
+
+void read_record_release(struct read_record *r)
+{
+	free(r->key);
+	forget(r);
+}
+
+int read_state_restore(struct read_state *s, struct read_record *r)
+{
+	struct read_record *known = find(s, r->key);
+
+	if (!known && !(known = add(s))) {
+		read_record_release(r);
+		return -1;
+	}
+	if (known->key)
+		read_record_release(known);
+	*known = *r;
+	if (s->touches < r->touched)
+		s->touches = r->touched;
+	return 0;
+}
+
 void read_state_release(struct read_state *s)
 {
-	for (size_t i = 0; i < s->n; i++) {
-		free(s->v[i].key);
-		forget(&s->v[i]);
-	}
+	for (size_t i = 0; i < s->n; i++)
+		read_record_release(&s->v[i]);
 	free(s->v);
 	*s = (struct read_state){ 0 };
 }

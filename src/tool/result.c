@@ -21,6 +21,7 @@ void tool_result_release(struct tool_result *r)
 	free(r->text);
 	free(r->content_json);
 	free(r->structured);
+	free(r->state);
 	free(r->file);
 	free(r->context);
 	free(r->ends_run);

@@ -11,6 +11,7 @@ static void reset(struct toolbox *t)
 {
 	if (t->bash_cwd_fd >= 0)
 		close(t->bash_cwd_fd);
+	t->cwd_changed = t->cwd_changed || t->bash_cwd_fd >= 0;
 	t->bash_cwd_fd = -1;
 	snprintf(t->bash_cwd, sizeof t->bash_cwd, "%s", t->cfg.workspace);
 }
@@ -19,6 +20,16 @@ void shell_cwd_init(struct toolbox *t)
 {
 	t->bash_cwd_fd = -1;
 	reset(t);
+}
+
+void shell_cwd_restore(struct toolbox *t, const char *path)
+{
+	int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	(void)shell_cwd_take(t, &fd);
+	if (fd >= 0)
+		close(fd);
+	t->cwd_changed = false;
 }
 
 void shell_cwd_release(struct toolbox *t)
@@ -100,7 +111,9 @@ bool shell_cwd_take(struct toolbox *t, int *fd)
 		reset(t);
 		return false;
 	}
-	reset(t);
+	t->cwd_changed = t->cwd_changed || strcmp(path, t->bash_cwd) != 0;
+	if (t->bash_cwd_fd >= 0)
+		close(t->bash_cwd_fd);
 	t->bash_cwd_fd = *fd;
 	*fd = -1;
 	snprintf(t->bash_cwd, sizeof t->bash_cwd, "%s", path);

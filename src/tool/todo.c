@@ -90,6 +90,7 @@ static int plan(struct call *c, struct tool_result *now, struct error *e)
 	structured(t, todos, now);
 	free(t->todos);
 	t->todos = todos;
+	t->todos_changed = true;
 	json_release(&doc);
 	return 0;
 }

@@ -49,10 +49,9 @@ struct toolbox_config {
 	void (*mask)(void *ctx, struct buf *text);
 	/* Something that hooks did to a call, for the user; NULL = it is not told. */
 	void (*notice)(void *ctx, const char *code, const char *text);
-	/* A call that may have an effect outside is about to start its child. -1: it is not started, and the run is
-	 * broken
-	 * (*e). NULL = nobody wants to know. */
-	int (*starts)(void *ctx, const char *tool_use_id, const char *name, struct error *e);
+	/* A call that may have an effect outside is about to start its child. -1 with *e: it is not started, and the
+	 * run is broken. NULL = nobody wants to know. */
+	int (*starts)(void *ctx, const struct block *use, struct error *e);
 	void *ctx; /* of all of them */
 };
 
@@ -122,6 +121,10 @@ void toolbox_answer_withdrawn(struct toolbox *t);
 /* The call's result left the conversation (NULL: all of them did): a file of which what is known rests on it counts as
  * not seen, so that it is shown again and is not written over unseen. */
 void toolbox_forget(struct toolbox *t, const char *tool_use_id);
+/* What an earlier run noted: tool_result.state of each call that stood, in their order, before any call is made here.
+ * Behind all of them toolbox_forget for each whose result is no longer in the conversation. What cannot be had again (a
+ * directory that is gone) is as at the beginning. -1 with *e: it is no such state, or no memory. */
+int toolbox_restore(struct toolbox *t, const char *state, struct error *e);
 /* Does a call with that input fall under one permission rule? See permissions_meets. */
 bool toolbox_meets(const struct toolbox *t, const char *rule, const char *name, const char *input);
 /* Can an old result of this tool be had again, or has it said what it had to say? */

@@ -36,6 +36,7 @@ static void call_free(struct call *c)
 	free(c->allowed);
 	free(c->spill_path);
 	free(c->id);
+	block_unref(c->use);
 	if (c->cwd_fd >= 0)
 		close(c->cwd_fd);
 	free(c);
@@ -123,6 +124,7 @@ void call_answer(struct call *c, struct tool_result *out)
 	if (c->steer && steer_holds(c, out))
 		return;
 	call_unlink(c);
+	state_tell(c->t, out);
 	c->done(c->ctx, c->id, out);
 	tool_result_release(out);
 	call_free(c);
@@ -236,6 +238,8 @@ int call_launch(struct call *c, struct tool_result *now, struct error *e)
 
 	if (rc != 1)
 		return rc;
+	if (!c->row->read_only && c->t->cfg.starts && c->t->cfg.starts(c->t->cfg.ctx, c->use, e))
+		return -1;
 	c->spec.argv = (const char *const *)c->argv;
 	c->child = c->background ? background_start(c, e)
 	                         : supervisor_spawn(c->t->supervisor, &c->spec, on_child_done, c, e);
@@ -257,6 +261,7 @@ static struct call *call_new(struct toolbox *t, const struct block *use, const s
 	buf_init(&c->frame, (size_t)256 << 20);
 	buf_init(&c->input, (size_t)256 << 20);
 	c->spec = (struct spawn){ .envp = t->cfg.child_env, .cwd_fd = -1 };
+	c->use = block_ref((struct block *)(uintptr_t)use);
 	c->id = strdup(use->id ? use->id : "");
 	if (!c->id) {
 		call_free(c);
@@ -291,6 +296,8 @@ int toolbox_start(struct toolbox *t, const struct block *use, tool_done done, vo
 	int rc = check_input(c, use, now) ? run(c, input_of(use), now, e) : 0;
 	if (rc == 0 && c->steer && steer_holds(c, now))
 		rc = 1;
+	if (rc == 0)
+		state_tell(t, now);
 	if (rc != 1) {
 		call_unlink(c);
 		call_free(c);
