@@ -35,7 +35,7 @@ complete -c quern -l replay-user-messages -d 'show each message that stdin broug
 complete -c quern -l events -r -F -d 'file that the events are appended to'
 complete -c quern -l record -r -F -d 'file that the whole run goes into, a tar compressed by zstd'
 complete -c quern -l replay -r -F -d 'answers come from this tape or bundle, not from a model'
-complete -c quern -l replay-tools -d 'results of tools and hooks come from the bundle, too'
+complete -c quern -l replay-tools -d 'results of tools come from the bundle, too: nothing is run'
 complete -c quern -l replay-strict -d 'requests must be those of the bundle byte for byte'
 complete -c quern -l resume -r -F -d 'go on with the run that this record is of'
 complete -c quern -l run-dir -x -a '(__fish_complete_directories)' -d 'directory for outputs that are too large for an event'

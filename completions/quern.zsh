@@ -46,7 +46,7 @@ _arguments \
 	'--events=[file that the events are appended to]:FILE:_files' \
 	'--record=[file that the whole run goes into, a tar compressed by zstd]:FILE:_files' \
 	'--replay=[answers come from this tape or bundle, not from a model]:FILE:_files' \
-	'--replay-tools[results of tools and hooks come from the bundle, too]' \
+	'--replay-tools[results of tools come from the bundle, too\: nothing is run]' \
 	'--replay-strict[requests must be those of the bundle byte for byte]' \
 	'--resume=[go on with the run that this record is of]:FILE:_files' \
 	'--run-dir=[directory for outputs that are too large for an event]:DIR:_files -/' \

@@ -193,9 +193,9 @@ static void check_replay(struct setter *s)
 	struct origin tools = { SOURCE_DEFAULT, "replay_tools", false },
 	              strict = { SOURCE_DEFAULT, "replay_strict", false };
 
-	if (job->replay_tools && !job->replay_path)
+	if (job->replay_tools && !job->replay_bundle)
 		setter_fail(s, &tools, NULL, NULL, "needs a bundle: --replay FILE");
-	if (job->replay_strict && !job->replay_path)
+	if (job->replay_strict && !job->replay_bundle)
 		setter_fail(s, &strict, NULL, NULL, "needs a bundle: --replay FILE");
 }
 

@@ -74,6 +74,8 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 	struct world *w = ctx;
 
 	w->tool_calls++;
+	if (world_replay_tools(w))
+		return replay_tools_start(world_replay_tools(w), use, now, e);
 	return toolbox_start(w->toolbox, use, world_on_tool, w, now, e);
 }
 

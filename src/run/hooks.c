@@ -1,4 +1,5 @@
 /* Hooks in the real world: what they get of the run, and how the loop asks them. */
+#include "run/replay.h"
 #include "run/world.h"
 
 #include <string.h>
@@ -68,8 +69,12 @@ int world_open_hooks(struct world *w, struct error *e)
 bool world_hook_any(void *ctx, enum hook_event kind)
 {
 	struct world *w = ctx;
+	struct replay_tools *recorded = world_replay_tools(w);
+	bool any = hooks_any(w->hooks, kind);
 
-	return hooks_any(w->hooks, kind);
+	if (any && recorded && replay_tools_first_hook(recorded))
+		world_notice(w, "replay_hooks", "hooks and the verification are left out where tools are not run");
+	return any && !recorded;
 }
 
 int world_hook_start(void *ctx, const struct hook_call *call, struct error *e)

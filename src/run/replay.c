@@ -17,6 +17,7 @@
 #define MARK       ",\"cache_control\":{\"type\":\"ephemeral\"}}"
 
 struct replay {
+	struct replay_tools *tools; /* NULL: they run */
 	struct recorded *recorded;
 	struct buf entry; /* that is being read */
 	bool cut, described, began;
@@ -149,9 +150,11 @@ static int take_line(struct world *w, const char *p, size_t n, struct error *e)
 		take_prompt(r, &doc, json_get(&doc, root, "prompt"));
 	} else if (json_eq(&doc, type, "assistant")) {
 		r->answered = true;
-	} else if (json_eq(&doc, type, "user")) {
+	} else if (json_eq(&doc, type, "user") && !r->answered) {
 		r->behind++;
 	}
+	if (!rc && r->tools)
+		rc = replay_tools_line(r->tools, &doc, e);
 	json_release(&doc);
 	return rc;
 }
@@ -161,7 +164,7 @@ static int take_events(struct world *w, const struct buf *text, struct error *e)
 	const struct replay *r = w->replay;
 	const char *p = buf_str(text), *end = p + text->len;
 
-	while (p < end && !(r->began && (r->words || r->answered))) {
+	while (p < end && (r->tools || !r->began || !(r->words || r->answered))) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 		size_t n = (size_t)((nl ? nl : end) - p);
 		if (take_line(w, p, n, e))
@@ -211,7 +214,8 @@ int world_read_replay(struct world *w, struct error *e)
 		return error_nomem(e);
 	buf_init(&r->entry, BUF_HUGE);
 	r->recorded = recorded_new();
-	if (!r->recorded)
+	r->tools = w->job->replay_tools ? replay_tools_new() : NULL;
+	if (!r->recorded || (w->job->replay_tools && !r->tools))
 		return error_nomem(e);
 	if (bundle_read(path, MOST_BYTES, on_piece, w, &r->cut, e))
 		return error_prefix(e, "%s", path);
@@ -240,6 +244,7 @@ void world_free_replay(struct world *w)
 	if (!r)
 		return;
 	recorded_free(r->recorded);
+	replay_tools_free(r->tools);
 	buf_release(&r->entry);
 	free(r->environment);
 	free(r->note);
@@ -328,6 +333,11 @@ void world_fill_replayed(const struct world *w, struct loop_config *c)
 		return;
 	c->init.attached = r->attached;
 	c->told_first = r->words ? r->told : w->history.v[0]->n - 1;
+}
+
+struct replay_tools *world_replay_tools(const struct world *w)
+{
+	return w->replay ? w->replay->tools : NULL;
 }
 
 /* ---- the wires ---- */

@@ -20,6 +20,17 @@ int world_open_players(struct world *w, struct error *e);
 /* In place of reactor_wait: until something is in the queue, or the deadline (of world_now) has come. It comes at once
  * when nothing runs that takes time. */
 int world_replay_wait(struct world *w, int64_t deadline, struct error *e);
+/* --replay-tools: NULL otherwise. */
+struct replay_tools *world_replay_tools(const struct world *w);
+
+/* ---- replay_tools.c ---- */
+struct replay_tools *replay_tools_new(void);                                            /* NULL: no memory */
+int replay_tools_line(struct replay_tools *t, const struct json *doc, struct error *e); /* an event of the record */
+/* As deps.tool_start; the result is there at once. */
+int replay_tools_start(struct replay_tools *t, const struct block *use, struct tool_result *now, struct error *e);
+bool replay_tools_first_hook(struct replay_tools *t); /* true once: for the notice that hooks are left out */
+void replay_tools_free(struct replay_tools *t);
+
 /* Before the last result. */
 void world_tell_unplayed(struct world *w);
 void world_free_replay(struct world *w);

@@ -208,6 +208,37 @@ same_again() {
 	has "$(result '.errors[0]')" "the record holds"
 }
 
+@test "tools that are not run return what the record says" {
+	serve "$(script "$(bash_call 'echo x >>ran; cat f' b1)" "$(call Read '{"file_path":"nothing"}' b2)" \
+		"$(call Write '{"file_path":"w","content":"w"}' b3)" "$(bash_call 'seq 1 20000; exit 3' b4)" "$(say end)")"
+	echo then >f
+	record --allowedTools Bash
+	exits 0
+	is "$(ev 'select(.subtype=="permission_denied").tool_use_id')" b3
+	rm f ran
+	replay --replay-tools --replay-strict
+	exits 0 completed
+	same
+	[ ! -e ran ]
+}
+
+@test "without tools their hooks are not run either, what they said is said" {
+	serve "$(script "$(bash_call 'echo x' b1)" "$(say end)")"
+	cat >hook.json <<-'JSON'
+		{"hooks":{"PostToolUse":[{"hooks":[{"type":"command","command":"echo >>ran; echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PostToolUse\",\"additionalContext\":\"well done\"}}'"}]}],
+		"Stop":[{"hooks":[{"type":"command","command":"echo >>ran"}]}]}}
+	JSON
+	record --allowedTools Bash --settings hook.json
+	exits 0
+	has "$(jq -c '.messages[2].content[1]' "$(request 2)")" "well done"
+	rm ran
+	replay --replay-tools --replay-strict
+	exits 0
+	same
+	has "$(ev 'select(.subtype=="quern_notice").code')" replay_hooks
+	[ ! -e ran ]
+}
+
 @test "the job of a bundle can be looked at" {
 	serve "$(script "$(say end)")"
 	record -t 7
