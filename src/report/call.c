@@ -71,8 +71,10 @@ void show_content(struct buf *out, const struct json *doc, int content, size_t m
 		*bytes += n > 2 ? n - 2 : 0;
 		return;
 	}
-	for (int b = json_first(doc, content); b >= 0; b = json_next(doc, content, b))
-		show_block(out, doc, b, most, bytes);
+	for (int b = json_first(doc, content); b >= 0; b = json_next(doc, content, b)) {
+		if (out->len < PART_MOST)
+			show_block(out, doc, b, most, bytes);
+	}
 }
 
 /* Returns the member that stands in it whole, -1 if there is none. */
@@ -107,7 +109,7 @@ static void members(struct buf *out, const struct json *doc, int input, int told
 		const char *raw = json_raw(doc, value, &n);
 		bool text = json_type(doc, value) == JSON_STRING;
 
-		if (value == told)
+		if (value == told || out->len > PART_MOST)
 			continue;
 		buf_adds(out, "<dt>");
 		html_value_line(out, doc, k, SHOW_LINE);
@@ -144,7 +146,7 @@ void call_input(struct item *it, const struct json *doc, int block)
 /* What Edit and Write changed, beside the call and with the file. */
 static void changes(struct report *r, struct item *it, const struct json *doc, int structured)
 {
-	struct buf rows = BUF_INIT((size_t)1 << 20);
+	struct buf rows = BUF_INIT(BUF_HUGE);
 	int added = 0, removed = 0;
 	char *path = json_strdup(doc, json_get(doc, structured, "filePath"), NULL);
 	int hunks = json_get(doc, structured, "structuredPatch");

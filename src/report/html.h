@@ -30,6 +30,10 @@ void html_cut(struct buf *out, const char *p, size_t n, size_t most);
 /* What a model wrote: paragraphs, lists, headings, code. Nothing in it becomes a link or loads anything. */
 void html_prose(struct buf *out, const char *p, size_t n);
 
+/* Parts that are put together from many, each bounded, end when they have that many bytes; so no buffer is cut within
+ * an element. */
+#define PART_MOST ((size_t)1 << 20)
+
 /* Values of a document: a string decoded, anything else as it stands. */
 void html_value(struct buf *out, const struct json *doc, int tok, size_t most);
 void html_value_line(struct buf *out, const struct json *doc, int tok, size_t most);

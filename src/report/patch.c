@@ -55,7 +55,8 @@ bool patch_hunks(struct buf *out, const struct json *doc, int hunks, int *added,
 		         json_int_or(doc, json_get(doc, h, "oldLines"), 0),
 		         json_int_or(doc, json_get(doc, h, "newStart"), 0),
 		         json_int_or(doc, json_get(doc, h, "newLines"), 0));
-		row(out, '@', buf_str(&head), head.len);
+		if (out->len < PART_MOST)
+			row(out, '@', buf_str(&head), head.len);
 		for (int l = json_first(doc, lines); l >= 0; l = json_next(doc, lines, l)) {
 			buf_clear(&line);
 			if (json_str(doc, l, &line) || !line.len)
@@ -63,7 +64,8 @@ bool patch_hunks(struct buf *out, const struct json *doc, int hunks, int *added,
 			char sign = line.data[0];
 			*added += sign == '+';
 			*removed += sign == '-';
-			row(out, sign == '+' || sign == '-' ? sign : ' ', line.data + 1, line.len - 1);
+			if (out->len < PART_MOST)
+				row(out, sign == '+' || sign == '-' ? sign : ' ', line.data + 1, line.len - 1);
 			any = true;
 		}
 		buf_release(&head);

@@ -20,8 +20,8 @@ struct report *report_open(const struct report_config *cfg, struct error *e)
 	r->talk = r->done = empty;
 	turn_release(&r->c.turn);
 	buf_init(&r->out, BUF_HUGE);
-	buf_init(&r->job, (size_t)1 << 20);
-	buf_init(&r->patch, (size_t)8 << 20);
+	buf_init(&r->job, BUF_HUGE);
+	buf_init(&r->patch, BUF_HUGE);
 	buf_init(&r->title, 4096);
 	buf_init(&r->last_head, 4096);
 	buf_init(&r->nav, (size_t)1 << 20);

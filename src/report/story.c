@@ -120,7 +120,7 @@ void chapter_begin(struct report *r)
 	c->number = ++r->chapters;
 	c->begun = true;
 	c->sum = unknown;
-	buf_init(&c->prompt, (size_t)1 << 20);
+	buf_init(&c->prompt, BUF_HUGE);
 	buf_init(&c->notes, NOTES_MOST);
 	buf_init(&c->resumed, NOTES_MOST);
 	c->t0 = c->t1 = -1;

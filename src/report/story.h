@@ -97,6 +97,7 @@ struct turn {
 	struct usage usage;
 	char stop_reason[24];
 	bool accepted;
+	bool lost; /* memory was short for an item */
 	struct item *items;
 	size_t n, cap;
 };

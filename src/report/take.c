@@ -528,7 +528,7 @@ static int take_history(struct take *t, struct error *e)
 		int text = json_get(t->doc, b, "text");
 		size_t n = 0;
 
-		if (at < from || at >= to)
+		if (at < from || at >= to || c->prompt.len > PART_MOST)
 			continue;
 		if (text < 0) {
 			show_content(&c->prompt, t->doc, b, SHOW_TEXT, &n);

@@ -6,23 +6,23 @@
 #include "report/html.h"
 #include "report/story.h"
 
-#define ITEM_MOST ((size_t)4 << 20)
-
 struct item *turn_add(struct turn *t, enum item_kind kind)
 {
 	if (t->n == t->cap) {
 		size_t cap = t->cap ? t->cap * 2 : 8;
 		struct item *items = realloc(t->items, cap * sizeof *items);
-		if (!items)
+		if (!items) {
+			t->lost = true;
 			return NULL;
+		}
 		t->items = items;
 		t->cap = cap;
 	}
 	struct item *it = &t->items[t->n++];
 	*it = (struct item){ .kind = kind, .from = -1, .to = -1 };
-	buf_init(&it->head, ITEM_MOST);
-	buf_init(&it->body, ITEM_MOST);
-	buf_init(&it->result, ITEM_MOST);
+	buf_init(&it->head, BUF_HUGE);
+	buf_init(&it->body, BUF_HUGE);
+	buf_init(&it->result, BUF_HUGE);
 	return it;
 }
 
@@ -215,10 +215,23 @@ static void end_open_calls(struct chapter *c)
 	}
 }
 
+/* Memory was short for some of it. */
+static bool is_lost(const struct turn *t)
+{
+	bool lost = t->lost;
+
+	for (size_t i = 0; i < t->n; i++)
+		lost |= t->items[i].head.failed || t->items[i].body.failed || t->items[i].result.failed;
+	return lost;
+}
+
 int turn_flush(struct report *r, struct error *e)
 {
 	struct turn *t = &r->c.turn;
 	struct turn_row row = { 0 };
+
+	if (is_lost(t))
+		return error_nomem(e);
 
 	if (t->message_id) {
 		end_open_calls(&r->c);

@@ -420,6 +420,47 @@ static void what_else_the_result_tells(void **state)
 	free(page);
 }
 
+/* Whatever is in it, no part is so large that it is cut within an element. */
+static void parts_of_any_size(void **state)
+{
+	struct report *r = open_report();
+	struct buf line = BUF_INIT(BUF_HUGE);
+	struct error e = ERROR_INIT;
+
+	(void)state;
+	assert_int_equal(report_line(r, INIT(0), strlen(INIT(0)), true, &e), 0);
+	buf_adds(&line,
+	         "{\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"content\":[{\"type\":\"tool_use\",\"id\":\"c1\","
+	         "\"name\":\"X\",\"input\":{\"k\":7");
+	for (int i = 0; i < 300; i++) {
+		buf_addf(&line, ",\"m%d\":\"", i);
+		for (int k = 0; k < 3000; k++)
+			buf_adds(&line, "\\u0001");
+		buf_adds(&line, "\"");
+	}
+	buf_adds(&line, "}}]}}");
+	assert_int_equal(report_line(r, line.data, line.len, true, &e), 0);
+	buf_clear(&line);
+	buf_adds(&line, "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\","
+	                "\"content\":[7");
+	for (int i = 0; i < 300; i++) {
+		buf_adds(&line, ",{\"type\":\"text\",\"text\":\"");
+		for (int k = 0; k < 8000; k++)
+			buf_adds(&line, "<\\u001b");
+		buf_adds(&line, "\"}");
+	}
+	buf_adds(&line, "]}]}}");
+	assert_int_equal(report_line(r, line.data, line.len, true, &e), 0);
+	buf_release(&line);
+	char *page = finish(r, &e);
+	assert_non_null(page);
+	assert_true(strlen(page) < (size_t)4 << 20);
+	assert_int_equal(count(page, "<pre"), count(page, "</pre>"));
+	assert_int_equal(count(page, "<dd>"), count(page, "</dd>"));
+	assert_int_equal(count(page, "<i class"), count(page, "</i>"));
+	free(page);
+}
+
 /* Many turns and calls: the page has bars and rows enough, but not one for each. */
 static void a_long_run_has_a_bounded_head(void **state)
 {
@@ -469,6 +510,7 @@ int main(void)
 		cmocka_unit_test(a_record_without_times),
 		cmocka_unit_test(members_of_any_type),
 		cmocka_unit_test(the_digest_of_the_events),
+		cmocka_unit_test(parts_of_any_size),
 		cmocka_unit_test(what_else_the_result_tells),
 		cmocka_unit_test(a_long_run_has_a_bounded_head),
 	};
