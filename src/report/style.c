@@ -73,7 +73,7 @@ const char *const page_style[] = {
 	".think>summary,.more>summary{color:var(--soft);font-size:.88rem}",
 	".think .say{color:var(--soft);font-size:.93rem;border-left:2px solid var(--line);padding-left:.9rem}",
 	".aside{margin:.4rem 0;padding:.32rem .8rem;background:var(--warnbg);border-radius:6px;font-size:.88rem}",
-	".aside b{color:var(--warn);font-weight:600;margin-right:.3em}.aside.bad{background:var(--badbg)}",
+	".aside b{color:var(--warn);font-weight:600}.aside b:first-child{margin-right:.3em}.aside.bad{background:var(--badbg)}",
 	".aside.bad b{color:var(--bad)}.aside.fine{background:var(--code)}.aside.fine b{color:var(--soft)}",
 	".aside pre{margin:.4rem 0 .2rem;background:var(--card)}",
 	".cut{color:var(--soft);font-size:.84rem;font-style:italic;margin:.4rem 0}",

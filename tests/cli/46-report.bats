@@ -65,11 +65,37 @@ shot() {
 	page_lacks $'\033'
 }
 
-@test "the task is told, if the record has it" {
+@test "the task is told" {
 	some_run
-	grep -q quern_history "$T/run.ndjson" || skip "the record does not hold the task"
 	report "$T/run.ndjson"
 	page_has '<h1>Change f &amp; tell</h1>'
+	page_has '<p>Change <code>f</code> &amp; tell</p>'
+	"$QUERN" -q --replay "$T/tape" -C "$T/ws" --sandbox off --input-format stream-json --replay-user-messages \
+		<<<'{"type":"user","message":{"role":"user","content":"What is *in* here?"}}' >"$T/run.ndjson" || true
+	report "$T/run.ndjson"
+	page_is_sound
+	page_has '<h1>What is in here?</h1>'
+}
+
+@test "a run that was gone on with is two chapters, and each has the events that its result tells of" {
+	mkdir -p "$T/ws"
+	{ printf '{"tape": 1}\n'; answer Bash '{"command":"echo one"}' c1; } >"$T/first"
+	{ printf '{"tape": 1}\n'; say done; } >"$T/second"
+	q -p 'Count' -t 1 --replay "$T/first" -C "$T/ws" --sandbox off --allowedTools Bash --events "$T/run.ndjson"
+	exits 10
+	q --replay "$T/second" -C "$T/ws" --sandbox off --allowedTools Bash --resume "$T/run.ndjson" --events "$T/run.ndjson"
+	exits 0
+	report "$T/run.ndjson"
+	page_is_sound
+	page_has '<a href="#r1">Run 1</a> <b class="no">max_turns</b>'
+	page_has '<a href="#r2">Run 2</a> <b class="ok">completed</b>'
+	page_has 'which had ended with <b>max_turns</b>'
+	page_has '<dt>The whole session</dt><dd>runs <b>2</b>'
+	is "$(grep -o '✓ that of this record' "$T/page" | wc -l)" 2
+	sed '1,/"type":"result"/s/"one/"two/' "$T/run.ndjson" >"$T/changed"
+	report "$T/changed"
+	is "$(grep -o '✓ that of this record' "$T/page" | wc -l)" 1
+	page_has 'not that of this record'
 }
 
 @test "stdin, stdout and files give the same page" {
