@@ -74,8 +74,11 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 	struct world *w = ctx;
 
 	w->tool_calls++;
-	if (world_replay_tools(w))
-		return replay_tools_start(world_replay_tools(w), use, now, e);
+	struct replay_tools *recorded = world_replay_tools(w);
+	if (recorded && replay_tools_started(recorded, use->id) && world_tool_starts(w, use, e))
+		return -1;
+	if (recorded)
+		return replay_tools_start(recorded, use, now, e);
 	return toolbox_start(w->toolbox, use, world_on_tool, w, now, e);
 }
 

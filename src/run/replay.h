@@ -28,6 +28,7 @@ struct replay_tools *replay_tools_new(void);                                    
 int replay_tools_line(struct replay_tools *t, const struct json *doc, struct error *e); /* an event of the record */
 /* As deps.tool_start; the result is there at once. */
 int replay_tools_start(struct replay_tools *t, const struct block *use, struct tool_result *now, struct error *e);
+bool replay_tools_started(const struct replay_tools *t, const char *id); /* the record tells its start */
 bool replay_tools_first_hook(struct replay_tools *t); /* true once: for the notice that hooks are left out */
 void replay_tools_free(struct replay_tools *t);
 

@@ -4,15 +4,17 @@
 
 #include "run/replay.h"
 
-#define HOOKS_SAY "<system-reminder>\nHooks of the call " /* as loop/ puts it: ID of NAME:\nTEXT\n</system-reminder>   \
-	                                                   */
+#define HOOKS_SAY                                                                                                      \
+	"<system-reminder>\nHooks of the call " /* as loop/ puts it: ID of NAME:\nTEXT\n</system-reminder>             \
+	                                         */
 #define SAID_END "\n</system-reminder>"
 
 struct known {
-	char *id, *text, *content_json, *structured, *file, *context;
+	char *id, *text, *content_json, *structured, *state, *file, *context;
 	size_t text_len;
 	const char *denied; /* static */
 	bool is_error, returned;
+	bool started; /* it was one that may change something, and that was told */
 };
 
 struct replay_tools {
@@ -31,7 +33,7 @@ void replay_tools_free(struct replay_tools *t)
 	if (!t)
 		return;
 	for (struct known *k = t->v; k < t->v + t->n; k++) {
-		char *texts[] = { k->id, k->text, k->content_json, k->structured, k->file, k->context };
+		char *texts[] = { k->id, k->text, k->content_json, k->structured, k->state, k->file, k->context };
 		for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 			free(texts[i]);
 	}
@@ -91,6 +93,7 @@ static int take_result(struct replay_tools *t, const struct json *doc, int block
 	k->returned = true;
 	(void)json_bool(doc, json_get(doc, block, "is_error"), &k->is_error);
 	k->structured = raw(doc, json_get(doc, root, "tool_use_result"));
+	k->state = raw(doc, json_get(doc, root, "quern_state"));
 	k->file = json_strdup(doc, json_get(doc, root, "quern_output_file"), NULL);
 	if (json_type(doc, content) == JSON_ARRAY)
 		k->content_json = raw(doc, content);
@@ -111,6 +114,16 @@ static int take_denial(struct replay_tools *t, const struct json *doc, struct er
 	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
 		if (json_eq(doc, reason, reasons[i]))
 			k->denied = reasons[i];
+	return 0;
+}
+
+static int take_start(struct replay_tools *t, const struct json *doc, struct error *e)
+{
+	struct known *k = find_or_add(t, json_strdup(doc, json_get(doc, json_root(doc), "tool_use_id"), NULL));
+
+	if (!k)
+		return error_nomem(e);
+	k->started = true;
 	return 0;
 }
 
@@ -144,10 +157,12 @@ static int take_text(struct replay_tools *t, const struct json *doc, int block, 
 
 int replay_tools_line(struct replay_tools *t, const struct json *doc, struct error *e)
 {
-	int root = json_root(doc);
+	int root = json_root(doc), subtype = json_get(doc, root, "subtype");
 
-	if (json_eq(doc, json_get(doc, root, "subtype"), "permission_denied"))
+	if (json_eq(doc, subtype, "permission_denied"))
 		return take_denial(t, doc, e);
+	if (json_eq(doc, subtype, "quern_tool_start"))
+		return take_start(t, doc, e);
 	if (!json_eq(doc, json_get(doc, root, "type"), "user"))
 		return 0;
 	int list = json_path(doc, root, "message.content");
@@ -184,12 +199,14 @@ int replay_tools_start(struct replay_tools *t, const struct block *use, struct t
 	}
 	now->content_json = copy(k->content_json, &ok);
 	now->structured = copy(k->structured, &ok);
+	now->state = copy(k->state, &ok);
 	now->file = copy(k->file, &ok);
 	now->context = copy(k->context, &ok);
 	if (!k->content_json && (now->text = malloc(k->text_len + 1)) != NULL) {
 		memcpy(now->text, k->text ? k->text : "", k->text ? k->text_len + 1 : 1);
 		now->text_len = k->text_len;
 	}
+	now->ran = k->started;
 	now->is_error = k->is_error;
 	now->denied = k->denied != NULL;
 	now->denied_reason = k->denied;
@@ -197,6 +214,13 @@ int replay_tools_start(struct replay_tools *t, const struct block *use, struct t
 		return 0;
 	tool_result_release(now);
 	return error_nomem(e);
+}
+
+bool replay_tools_started(const struct replay_tools *t, const char *id)
+{
+	const struct known *k = find(t, id);
+
+	return k && k->started;
 }
 
 bool replay_tools_first_hook(struct replay_tools *t)

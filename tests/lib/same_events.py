@@ -8,7 +8,7 @@ import re
 import sys
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-TIME = re.compile(r"(_ms|Ms|_sha256_events|timestamp)$")
+TIME = re.compile(r"(_ms|Ms|mtime_ns|timestamp)$")
 TIMES = {"quern_started", "quern_source", "events_sha256", "events_bytes", "wall_time", "durationSeconds", "duration", "elapsed"}
 # What is said of the replay itself.
 OWN = {"replay_result_differs", "replay_unused", "replay_hooks"}
