@@ -22,6 +22,9 @@ overlap          a turn whose call, read-only or not, is complete 0.5 s after th
                  1.2 s / curl that takes the same answer; and the same with tools.executor: batch, whose results must be the same
 deltas           bytes of stdout for an answer of 5,000 text deltas
 long talk        what the context pipeline costs a turn in a conversation of 10 MB / of 1 MB, while nothing is over a mark
+archive          100,000 small files, in memory where there is room (/dev/shm): unpacked by workspace.archive / `bsdtar -x`;
+                 and unpacked, all renamed by a call, and saved by workspace.save, which looks at all files before and after /
+                 `bsdtar -x` and `bsdtar -c` with zstd. Each time the whole run of quern; the best of three, in turns.
 memory           peak resident set (VmHWM) at the end of a job of 200 tool turns, of the loop process and of both processes
                  together, beyond that of a C program that made one POST with libcurl. A forked process counts the pages
                  that it shares; the proportional set (Pss) counts them once, and is shown where it may be read.
@@ -67,6 +70,7 @@ def status(pid, field):
 class Bench:
     def __init__(self, build, source, quick):
         self.build, self.source = os.path.abspath(build), os.path.abspath(source)
+        self.quick = quick
         self.runs = 10 if quick else 40
         self.rounds = 1 if quick else 5
         self.overlaps = 1 if quick else 3
@@ -333,6 +337,55 @@ class Bench:
             row(f"Pss, {TURNS} turns: loop, supervisor", mib(pss[0]), mib(pss[1]))
 
 
+    def archives(self):
+        if not shutil.which("bsdtar"):
+            row("100,000 small files", "bsdtar is not there (libarchive-tools)")
+            return
+        count = 5000 if self.quick else 100000
+        top = tempfile.mkdtemp(prefix="quern-bench.", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+        try:
+            self.in_and_out(top, count)
+        finally:
+            shutil.rmtree(top)
+
+    def in_and_out(self, top, count):
+        def path(name):
+            return os.path.join(top, name)
+
+        for i in range(count):
+            if i % 100 == 0:
+                os.makedirs(path(f"src/d{i // 2000}/e{i}"))
+            with open(path(f"src/d{i // 2000}/e{i // 100 * 100}/f{i}.c"), "w", encoding="utf-8") as f:
+                f.write(f"int main(void) {{ return {i % 99}; }}\n" * (1 + i * 7 % 60))
+        subprocess.run(["bsdtar", "--zstd", "-cf", path("src.tar.zst"), "-C", path("src"), "."], check=True)
+        rename = "for i in d*; do mv $i x$i; done"
+        with open(path("tape"), "w", encoding="utf-8") as f:
+            json.dump({"tape": 1, "answers": [{"content": [{"tool_use": {"name": "Bash", "input": {"command": rename}, "id": "c"}}]},
+                                              {"text": "done"}]}, f)
+        with open(path("say"), "w", encoding="utf-8") as f:
+            json.dump({"tape": 1, "answers": [{"text": "done"}]}, f)
+        unpack = [self.quern, "-p", "go", "-C", path("w"), "--set", f"workspace.archive={path('src.tar.zst')}", "--replay"]
+        save = ["--allowedTools", "Bash", "--set", f"workspace.save={path('out.tar.zst')}"]
+        theirs = ["bsdtar", "-xf", path("src.tar.zst"), "-C", path("w")]
+        pack = ["bsdtar", "--zstd", "--options", "zstd:compression-level=1", "-cf", path("out.tar.zst"), "-C", path("w"), "."]
+        works = {"ours in": [unpack + [path("say")]], "theirs in": [theirs],
+                 "ours in and out": [unpack + [path("tape")] + save], "theirs in and out": [theirs, pack]}
+        best = {}
+        for _ in range(3):
+            for name, commands in works.items():
+                os.mkdir(path("w"))
+                begin = time.perf_counter()
+                for c in commands:
+                    subprocess.run(c, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   check=True)
+                us = (time.perf_counter() - begin) * 1e6
+                best[name] = min(us, best.get(name, us))
+                shutil.rmtree(path("w"))
+        for what in ("in", "in and out"):
+            ours, ref = best[f"ours {what}"], best[f"theirs {what}"]
+            row(f"{count} small files {what}: quern / bsdtar", ms(ours), ms(ref), times(ours, ref), "1.30 x")
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--build", required=True)
@@ -342,7 +395,7 @@ def main():
     bench = Bench(args.build, args.source, args.quick)
     try:
         for part in (bench.size, bench.startup, bench.plain_task, bench.first_byte, bench.plain_turn, bench.tls_turn,
-                     bench.many_turns, bench.child, bench.overlap, bench.deltas, bench.long_talk, bench.memory):
+                     bench.many_turns, bench.child, bench.overlap, bench.deltas, bench.long_talk, bench.archives, bench.memory):
             part()
     finally:
         bench.close()

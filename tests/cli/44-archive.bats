@@ -222,6 +222,43 @@ refused() {
 	is "$(cat "$T/box/w/e")" new
 }
 
+# A tape whose answer makes a file, and one turn only: there is something to go on with.
+begin() {
+	tape begin.yaml <<-'YAML'
+		tape: 1
+		answers:
+		  - content: [{tool_use: {name: Bash, input: {command: "echo new >e; pwd"}, id: b1}}]
+	YAML
+	q -p go --replay "$T/begin.yaml" --allowedTools Bash --max-turns 1 --set workspace.archive="$T/a/good.tar" "$@"
+	exits 10 max_turns
+	cp "$T/out" "$T/rec"
+}
+go_on() {
+	q -p go --replay "$T/say.yaml" --resume "$T/rec" --set workspace.archive="$T/a/good.tar" "$@"
+	exits 0 completed
+}
+cwd() { ev 'select(.subtype=="init").cwd'; }
+
+@test "a run that goes on works where it worked; what is gone is unpacked again" {
+	local dir
+	pack good.tar
+	begin -C "$T/box/w"
+	go_on -C "$T/box/w"
+	is "$(cd "$T/box/w" && echo *)" "e f"
+	err_lacks "unpacked again"
+	begin
+	dir=$(cwd)
+	go_on
+	is "$(cwd)" "$dir"
+	is "$(cd "$dir" && echo *)" "e f"
+	rm -rf "$dir"
+	go_on
+	err_has "unpacked again"
+	dir=$(cwd)
+	is "$(cd "$dir" && echo *)" f
+	rm -rf "$dir"
+}
+
 @test "a new directory goes when the run has completed and its changes are saved" {
 	pack good.tar
 	serve "$(script "$(bash_call "echo new >e")" "$(say end)" "$(bash_call "echo new >e")")"
