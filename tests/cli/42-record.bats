@@ -159,6 +159,37 @@ bodies() {
 	has "$(entry "$(entries '^exchanges/.*response$' | tail -n 1)")" message_stop
 }
 
+@test "a bundle is gone on with: one command, until it is done" {
+	serve "$(script "$(bash_call 'echo one >>effects')" "$(bash_call 'sleep 30')" "$(bash_call 'echo two >>effects')" "$(say end)")"
+	local f=$T/run.tar.zst
+	again() { q -p go --allowedTools Bash --resume "$f" --record "$f"; }
+	"$QUERN" --base-url "$BASE" -p go --allowedTools Bash --resume "$f" --record "$f" </dev/null >"$T/first" 2>"$T/err" 3>&- &
+	pid=$!
+	wait_for got_requests 2
+	wait_for grep -q 'sleep 30' "$T/first"
+	kill -9 "$pid"
+	wait "$pid" || true
+	rm -r "$T"/tmp/quern-tmp-*
+	again
+	[ "$rc" = 0 ] || { show; return 1; }
+	is "$(cat effects)" "one
+two"
+	is "$(ev 'select(.subtype == "quern_resume") | .interrupted | length')" 1
+	is "$(result .session_totals.runs)" 2
+	is "$(result .session_id)" "$(head -n 1 "$T/first" | jq -r .session_id)"
+	head -c "$(($(events | wc -c) - $(wc -c <"$T/out")))" "$T/first" >"$T/both"
+	cat "$T/out" >>"$T/both"
+	events | cmp - "$T/both"
+	is "$(entries '^quern.json' | wc -l)" 2
+	is "$(entries '^exchanges/.*json$' | while read -r name; do entry "$name" | jq -r '[.run, .ordinal] | join(" ")'; done | sort -u | tr '\n' ',')" "1 1,1 2,2 1,2 2,"
+	before=$(sha256sum "$f")
+	again
+	[ "$rc" = 0 ] || { show; return 1; }
+	is "$(result .resumed_result)" true
+	is "$(sha256sum "$f")" "$before"
+	is "$(requests)" 4
+}
+
 @test "a record does not take the place of what else is read or written" {
 	: >"$T/t.yaml"
 	q -p go --replay "$T/t.yaml" --record "$T/t.yaml"
