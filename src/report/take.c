@@ -202,6 +202,14 @@ static int take_retry(struct take *t, struct error *e)
 	value(t, it, "max_retries");
 	buf_adds(&it->body, " after ");
 	html_duration(&it->body, delay);
+	if (member(t, "usage") >= 0) {
+		struct usage paid = USAGE_UNKNOWN;
+
+		usage_read(&paid, t->doc, member(t, "usage"));
+		buf_adds(&it->body, "; paid all the same: ");
+		html_count(&it->body, usage_total(&paid));
+		buf_adds(&it->body, " tokens");
+	}
 	return 0;
 }
 

@@ -189,7 +189,7 @@ static void withdrawn_failed_and_denied(void **state)
 	     "{\"type\":\"system\",\"subtype\":\"api_retry\",\"attempt\":1,\"max_retries\":10,\"retry_delay_ms\":1000,"
 	     "\"error\":\"overloaded\",\"message\":\"busy\"" TAIL(160),
 	     "{\"type\":\"system\",\"subtype\":\"api_retry\",\"attempt\":2,\"max_retries\":10,\"retry_delay_ms\":2000,"
-	     "\"error\":\"overloaded\",\"message\":\"busy\"" TAIL(1300),
+	     "\"error\":\"overloaded\",\"message\":\"busy\",\"usage\":{\"input_tokens\":1234}" TAIL(1300),
 	     ANSWER("m2", CALL("c1", "curl x") "," CALL("c2", "false"), "\"tool_use\"", 4000),
 	     "{\"type\":\"system\",\"subtype\":\"permission_denied\",\"tool_name\":\"Bash\",\"tool_use_id\":\"c1\","
 	     "\"message\":\"no rule\"" TAIL(4001),
@@ -205,6 +205,7 @@ static void withdrawn_failed_and_denied(void **state)
 	has(page, "<mark>failed</mark>");
 	has(page, "no output");
 	assert_int_equal(count(page, "<rect class=\"lw\""), 2);
+	has(page, "; paid all the same: 1,234 tokens</p>");
 	has(page, "waiting to try again · 2.0 s · at 1.3 s");
 	/* the withdrawn answer, and the attempts that failed before anything came */
 	assert_int_equal(count(page, "<rect class=\"lb\""), 3);
