@@ -53,8 +53,8 @@ const struct job_note job_notes[] = {
 	  "by a rename, and what is gone is removed last. Changed files keep their owner; they lose hard links and "
 	  "extended "
 	  "attributes. After any other end the workspace is as it was, and what was done is in workspace.save, or in "
-	  "changes.tar.zst in the run directory, which the result names. A run that is killed leaves the copy; one "
-	  "that is "
+	  "changes.tar.zst in the run directory, which the result names; a run that goes on from its record "
+	  "(resume) has it again. A run that is killed leaves the copy, which is gone on with likewise; one that is "
 	  "killed while it commits leaves each file old or new, and a directory .quern-commit-XXXXXXXX in the "
 	  "workspace. "
 	  "Paths of the workspace in the prompt still mean the original, which tools cannot write in a sandbox" },

@@ -260,14 +260,12 @@ static bool is_ours(const struct world *w, const struct changing *c)
 	return !strcmp(target, w->workspace);
 }
 
-static bool read_sums(struct changing *c)
+static bool read_sums(struct changing *c, const char *path)
 {
 	struct error e = ERROR_INIT;
 	struct scan s;
-	char path[4096];
 
-	if (!in_ours(c, SUMS, path) || io_read_file(AT_FDCWD, path, &c->before, &e) ||
-	    scan_parse(buf_str(&c->before), c->before.len, &s, &e)) {
+	if (io_read_file(AT_FDCWD, path, &c->before, &e) || scan_parse(buf_str(&c->before), c->before.len, &s, &e)) {
 		buf_clear(&c->before);
 		return false;
 	}
@@ -280,14 +278,60 @@ static bool find_copy(struct world *w)
 	struct changing *c = w->changing;
 	const char *cwd = w->resumes && c->transaction ? w->record.cwd : NULL, *slash = cwd ? strrchr(cwd, '/') : NULL;
 	const char *copy = slash ? arena_strdup(&w->arena, cwd) : NULL;
+	char sums[4096];
 
 	c->ours = copy ? arena_strndup(&w->arena, cwd, (size_t)(slash - cwd)) : NULL;
-	if (c->ours && *c->ours && is_ours(w, c) && access(copy, R_OK | W_OK | X_OK) == 0 && read_sums(c)) {
+	if (c->ours && *c->ours && is_ours(w, c) && access(copy, R_OK | W_OK | X_OK) == 0 && in_ours(c, SUMS, sums) &&
+	    read_sums(c, sums)) {
 		use_copy(w, copy);
 		return true;
 	}
 	c->ours = NULL;
 	return false;
+}
+
+/* ---- what a run that did not complete has kept ---- */
+
+#define SUMS_OF ".before" /* behind the archive's name: the files that it is to be put over */
+
+/* The archive that the result of the recorded run names; NULL: there is none. */
+static const char *kept_archive(struct world *w)
+{
+	const char *line = w->resumes && w->record.ended ? w->record.result_line : NULL;
+	struct json doc = JSON_INIT;
+	struct error e = ERROR_INIT;
+	struct buf path = BUF_INIT(4000);
+	const char *kept = NULL;
+
+	if (line && !json_parse(&doc, line, strlen(line), 0, &e)) {
+		int tok = json_path(&doc, 0, "workspace.changes");
+		if (tok >= 0 && !json_str(&doc, tok, &path) && path.len)
+			kept = arena_strdup(&w->arena, buf_str(&path));
+	}
+	json_release(&doc);
+	buf_release(&path);
+	return kept;
+}
+
+/* Into the fresh copy. What it was put over counts as what was there before, so that a file that was changed in the
+ * workspace since is a conflict when it comes to the commit. 1: it is there, 0: there is nothing to put back. */
+static int restore(struct world *w, const struct limits *l, struct error *e)
+{
+	struct changing *c = w->changing;
+	const char *archive = c->transaction ? kept_archive(w) : NULL;
+	char sums[4096];
+	struct buf in = BUF_INIT(4096);
+
+	if (!archive || snprintf(sums, sizeof sums, "%s%s", archive, SUMS_OF) >= (int)sizeof sums ||
+	    access(archive, R_OK) || !read_sums(c, sums)) {
+		if (archive)
+			log_warn("what the run did before is not there any more: '%s' cannot be read", archive);
+		return 0;
+	}
+	add(&in, archive);
+	int rc = call(w, "restore", c->dir, &in, l, NULL, e);
+	buf_release(&in);
+	return rc ? error_prefix(e, "workspace.transaction") : 1;
 }
 
 int world_begin_changes(struct world *w, struct error *e)
@@ -320,7 +364,8 @@ int world_begin_changes(struct world *w, struct error *e)
 			return -1;
 		use_copy(w, copy);
 	}
-	if (scan(w, &l, e))
+	int restored = restore(w, &l, e);
+	if (restored < 0 || (!restored && scan(w, &l, e)))
 		return -1;
 	if (c->transaction)
 		leave_marks(c);
@@ -409,6 +454,8 @@ static int record_patch(struct world *w, struct error *e)
 static int keep_changes(struct world *w, const struct limits *l, struct error *e)
 {
 	struct changing *c = w->changing;
+	struct buf name = BUF_INIT(255);
+	struct error why = ERROR_INIT;
 	const char *path;
 	int fd = run_dir_file(w->run_dir, "changes.tar.zst", &path, e);
 
@@ -418,6 +465,10 @@ static int keep_changes(struct world *w, const struct limits *l, struct error *e
 	if (save(w, path, l, e))
 		return -1;
 	c->told.changes = path;
+	buf_addf(&name, "%s%s", strrchr(path, '/') + 1, SUMS_OF);
+	if (name.failed || !run_dir_store(w->run_dir, buf_str(&name), c->before.data, c->before.len, &why))
+		log_warn("a run that goes on from this one will not have its changes: %s", why.msg);
+	buf_release(&name);
 	return 0;
 }
 

@@ -14,6 +14,7 @@ int call_commit(const char *in, size_t in_len, int result_fd);
 int call_copy(const char *in, size_t in_len, int result_fd);
 int call_patch(const char *in, size_t in_len, int result_fd);
 int call_remove(const char *in, size_t in_len, int result_fd);
+int call_restore(const char *in, size_t in_len, int result_fd);
 int call_save(const char *in, size_t in_len, int result_fd);
 int call_scan(const char *in, size_t in_len, int result_fd);
 int call_unpack(const char *in, size_t in_len, int result_fd);

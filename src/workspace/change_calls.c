@@ -215,6 +215,25 @@ int call_patch(const char *in, size_t in_len, int result_fd)
 	return call_end(write_changes(&input, true, &e), &e, result_fd);
 }
 
+/* ---- "restore": the archive ---- */
+
+int call_restore(const char *in, size_t in_len, int result_fd)
+{
+	struct error e = ERROR_INIT;
+	int dir = here(&e), fd = dir < 0 ? -1 : open(in, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), rc = -1;
+
+	(void)in_len;
+	if (fd >= 0)
+		rc = workspace_restore(dir, fd, &e);
+	else if (dir >= 0)
+		error_sys(&e, "cannot read '%s'", in);
+	if (fd >= 0)
+		close(fd);
+	if (dir >= 0)
+		close(dir);
+	return call_end(rc, &e, result_fd);
+}
+
 /* ---- "commit": the original, the scan before, the scan after ---- */
 
 static int commit_here(struct input *in, struct error *e)

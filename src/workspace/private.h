@@ -14,6 +14,9 @@ int scan_hash_file(int dir_fd, const char *base, unsigned char sha[DIGEST_BYTES]
 /* What st says of base, and its hash. -1 with errno. */
 int scan_look(int dir_fd, const char *base, const struct stat *st, struct scan_entry *entry);
 
+/* ---- save.c, restore.c ---- */
+#define DELETED_NAME ".quern-deleted"
+
 /* ---- copy_file.c ---- */
 /* Makes base in to_dir, which must not be there, as it is in from_dir: a file or a link with owner, mode and times. A
  * file whose owner is to be another one has that in `owner`, NULL = the same. -1 with errno, and nothing is left. */

@@ -7,7 +7,6 @@
 #include "workspace/private.h"
 
 #define PIECE        65536
-#define DELETED_NAME ".quern-deleted"
 #define DELETED_MAX  ((size_t)1 << 30)
 
 struct saving {

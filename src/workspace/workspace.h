@@ -94,6 +94,8 @@ bool scan_entry_same(const struct scan_entry *a, const struct scan_entry *b); /*
  * something else, a file `.quern-deleted` with the names of that, each with a NUL behind it, what is in a directory
  * before that directory: remove these (`xargs -0 rm -df`), then unpack the rest. */
 int workspace_save(int dir_fd, const struct scan *before, const struct scan *after, int out_fd, struct error *e);
+/* Puts what workspace_save kept back over the files as they were. -1: a part of it may be there. */
+int workspace_restore(int dir_fd, int in_fd, struct error *e);
 /* A unified diff as git writes it (new, deleted, mode, binary as literal), which `git apply` takes in the directory as
  * it was. before_fd has the files as they were. Left out: directories without files, what lies in a `.git`, and files
  * of more than 256 MiB; the number of these files is added to *left_out. */

@@ -231,3 +231,70 @@ children() {
 	grep -q '  gone$' "$T/before"
 	is "$(grep -c '  gone$' "$T/after")" 0
 }
+
+@test "a run that was killed goes on in its copy" {
+	serve "$(script "$(bash_call "$WORK; touch started; sleep 300")" "$(bash_call 'rm -f started')" "$(say done)")"
+	job 'transaction: true'
+	"$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash --events "$T/events" </dev/null >"$T/out" 2>"$T/err" 3>&- &
+	local pid=$!
+	wait_for started
+	kill -KILL $pid
+	wait $pid || true
+	local copy
+	copy=$(copy)
+	same "$T/work" "$T/was"
+	q "$T/job.yaml" -p go --allowedTools Bash --resume "$T/events" --events "$T/events"
+	[ "$rc" = 0 ] || { show; return 1; } # its lines go on from those of the first
+	is "$(copy)" "$copy"
+	expected
+	same "$T/work" "$T/expected"
+	nothing_beside
+	rm -rf "$T"/tmp/*
+}
+
+@test "another workspace does not take the copy" {
+	serve "$(script "$(bash_call "touch started; sleep 300")" "$(say done)")"
+	job 'transaction: true'
+	"$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash --events "$T/events" </dev/null >"$T/out" 2>"$T/err" 3>&- &
+	local pid=$!
+	wait_for started
+	kill -KILL $pid
+	wait $pid || true
+	local copy
+	copy=$(copy)
+	cp -a "$T/was" "$T/there"
+	q "$T/job.yaml" -p go --allowedTools Bash --resume "$T/events" --set "workspace.dir=$T/there"
+	[ "$rc" = 0 ] || { show; return 1; } # its lines go on from those of the first
+	[ "$(copy)" != "$copy" ]
+	[ -e "$copy/started" ]
+	[ ! -e "$T/there/started" ]
+	rm -rf "$T"/.work.quern-* "$T"/tmp/*
+}
+
+@test "a run that did not complete goes on with what it had done" {
+	serve "$(script "$(bash_call "$WORK")" "$(bash_call 'echo more >more')" "$(say done)")"
+	job 'transaction: true'
+	q "$T/job.yaml" -p go --allowedTools Bash --max-turns 1 --events "$T/events"
+	exits 10
+	same "$T/work" "$T/was"
+	echo other >"$T/work/other"
+	q "$T/job.yaml" -p go --allowedTools Bash --resume "$T/events" --events "$T/events"
+	exits 0
+	expected
+	echo more >"$T/expected/more"
+	echo other >"$T/expected/other"
+	same "$T/work" "$T/expected"
+	nothing_beside
+}
+
+@test "and finds what somebody else changed in between" {
+	serve "$(script "$(bash_call "$WORK")" "$(say done)")"
+	job 'transaction: true'
+	q "$T/job.yaml" -p go --allowedTools Bash --max-turns 1 --events "$T/events"
+	exits 10
+	echo other >"$T/work/bin"
+	q "$T/job.yaml" -p go --allowedTools Bash --resume "$T/events" --events "$T/events"
+	exits 1 internal_error
+	has "$(result '.errors | join("|")')" "'bin' has changed"
+	rm -rf "$T"/.work.quern-*
+}

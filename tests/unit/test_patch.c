@@ -1,6 +1,7 @@
 /* Patches and archives of what changed: git and tar make the second tree out of the first with them. */
 #include "test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static void random_trees(void **state)
 {
 	struct place *p = *state;
 
-	for (unsigned i = 0; i < 12; i++) {
+	for (unsigned i = 0; i < 6; i++) {
 		assert_int_equal(sh("rm -rf a b c"), 0);
 		random_tree(p, "a");
 		assert_int_equal(sh("cp -a a b && find b -type f -exec chmod u+w {} +"), 0);
@@ -253,7 +254,7 @@ static void an_archive_makes_the_second_tree(void **state)
 {
 	struct place *p = *state;
 
-	for (unsigned i = 0; i < 12; i++) {
+	for (unsigned i = 0; i < 8; i++) {
 		assert_int_equal(sh("rm -rf a b"), 0);
 		random_tree(p, "a");
 		assert_int_equal(sh("cp -a a b"), 0);
@@ -262,6 +263,50 @@ static void an_archive_makes_the_second_tree(void **state)
 		make_save(p, "a", "b", "save.tar.zst");
 		restore("a", "save.tar.zst");
 		same_trees("r", "b", 0);
+	}
+}
+
+static void it_is_put_back_over_the_first(void **state)
+{
+	struct place *p = *state;
+
+	for (unsigned i = 0; i < 8; i++) {
+		assert_int_equal(sh("rm -rf a b r"), 0);
+		random_tree(p, "a");
+		assert_int_equal(sh("cp -a a b"), 0);
+		change_tree(p, "b");
+		assert_int_equal(sh("cd b && mkdir -p only/a/dir && echo x >only/a/f && chmod 500 only/a && rm -rf d1"),
+		                 0);
+		make_save(p, "a", "b", "save.tar.zst");
+		assert_int_equal(sh("cp -a a r"), 0);
+		int dir = open_dir("r"), in = open("save.tar.zst", O_RDONLY);
+		if (workspace_restore(dir, in, &p->e))
+			fail_msg("%s", p->e.msg);
+		close(dir);
+		close(in);
+		same_trees("r", "b", 0);
+		assert_int_equal(sh("chmod -R u+rwx b r"), 0);
+	}
+}
+
+static void an_archive_cannot_lead_out(void **state)
+{
+	struct place *p = *state;
+	static const char *const hostile[] = {
+		"mkdir -p t && cd t && echo x >../out.txt && tar -P --zstd -cf ../h ../out.txt",
+		"mkdir -p t/d && echo x >t/d/f && cd t && tar --zstd -cf ../h d/f && rm -rf "
+		"../r/d && ln -s ../victim ../r/d",
+		"printf 'x' >f && tar -P --zstd -cf h $PWD/f"
+	};
+
+	for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
+		assert_int_equal(sh("rm -rf t r victim h out.txt; mkdir r victim; echo kept >victim/f"), 0);
+		assert_int_equal(sh("%s", hostile[i]), 0);
+		int dir = open_dir("r"), in = open("h", O_RDONLY);
+		assert_int_equal(workspace_restore(dir, in, &p->e), -1);
+		close(dir);
+		close(in);
+		assert_true(holds("victim/f", "kept\n"));
 	}
 }
 
@@ -287,6 +332,8 @@ int main(void)
 		TEST(finds_the_fewest_lines),
 		TEST(gives_up_in_time),
 		TEST(an_archive_makes_the_second_tree),
+		TEST(it_is_put_back_over_the_first),
+		TEST(an_archive_cannot_lead_out),
 		TEST(an_archive_of_nothing_is_one),
 	};
 
