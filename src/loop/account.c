@@ -1,4 +1,5 @@
 #include "loop/state.h"
+#include "record/resume.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,5 +80,21 @@ void account_attempt(struct loop *l, const char *model, const struct catalog_row
 
 int64_t account_tokens(const struct loop *l)
 {
-	return usage_total(&l->account.paid);
+	const struct session_totals *before = l->cfg->resume_paid;
+	int64_t sum = usage_total(&l->account.paid);
+
+	for (size_t i = 0; before && i < before->nmodels; i++)
+		sum = saturating(sum, usage_total(&before->models[i].usage));
+	return sum;
+}
+
+int64_t account_cost(const struct loop *l)
+{
+	const struct session_totals *before = l->cfg->resume_paid;
+	int64_t sum = l->account.cost_nano_usd;
+
+	for (size_t i = 0; before && i < before->nmodels; i++)
+		if (before->models[i].cost_nano_usd > 0)
+			sum = saturating(sum, before->models[i].cost_nano_usd);
+	return sum;
 }

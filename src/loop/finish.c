@@ -193,7 +193,7 @@ static size_t fill_limits(const struct loop *l, struct limit_line *v)
 	const struct limit_line all[] = {
 		{ "max_turns", c->max_turns, l->state.turn_count, 0, false },
 		{ "token_budget", c->token_budget, account_tokens(l), 0, false },
-		{ "max_cost_usd", c->max_cost_nano_usd, l->account.cost_nano_usd, 0, true },
+		{ "max_cost_usd", c->max_cost_nano_usd, account_cost(l), 0, true },
 		{ "max_requests", c->max_requests, l->account.requests, 0, false },
 		{ "max_tool_calls", c->max_tool_calls, l->account.tool_calls, 0, false },
 		{ "wall_time_ms", c->wall_time_ms, l->deps->now(l->deps->ctx) - c->started, 0, false },

@@ -14,7 +14,7 @@ static void fill_limits(const struct loop *l, struct limit limits[LIMITS])
 	const struct loop_config *c = l->cfg;
 
 	limits[TOKENS] = (struct limit){ "token budget", account_tokens(l), c->token_budget };
-	limits[COST] = (struct limit){ "cost budget", l->account.cost_nano_usd, c->max_cost_nano_usd };
+	limits[COST] = (struct limit){ "cost budget", account_cost(l), c->max_cost_nano_usd };
 	limits[REQUESTS] = (struct limit){ "request limit", l->account.requests, c->max_requests };
 }
 

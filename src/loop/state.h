@@ -405,7 +405,9 @@ void account_request(struct loop *l, const char *model, const struct catalog_row
 /* What it cost. `began`: an answer had begun; output_known: u tells the whole of it. */
 void account_attempt(struct loop *l, const char *model, const struct catalog_row *row, const struct usage *u,
                      bool began, bool output_known);
+/* What budgets count: over all runs of a session. */
 int64_t account_tokens(const struct loop *l);
+int64_t account_cost(const struct loop *l);
 
 /* ---- finish.c ---- */
 void loop_finish(struct loop *l, enum terminal_reason reason, struct loop_outcome *out);

@@ -30,11 +30,6 @@ static int64_t used_turns(const struct loop *l)
 	return l->state.turn_count;
 }
 
-static int64_t used_cost(const struct loop *l)
-{
-	return l->account.cost_nano_usd;
-}
-
 static int64_t used_requests(const struct loop *l)
 {
 	return l->account.requests;
@@ -57,7 +52,7 @@ static const struct {
 	bool anew;    /* each message has its own */
 } budgets[] = {
 	{ account_tokens, offsetof(struct loop_config, token_budget), false, false },
-	{ used_cost, offsetof(struct loop_config, max_cost_nano_usd), false, false },
+	{ account_cost, offsetof(struct loop_config, max_cost_nano_usd), false, false },
 	{ used_requests, offsetof(struct loop_config, max_requests), false, false },
 	{ used_calls, offsetof(struct loop_config, max_tool_calls), true, false },
 	{ used_turns, offsetof(struct loop_config, max_turns), false, true },

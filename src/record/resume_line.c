@@ -251,6 +251,8 @@ static int take_user(struct reader *rd, const struct json *doc, struct error *e)
 
 	if (json_bool(doc, member(doc, "isReplay"), &shown_again) && shown_again)
 		return 0;
+	if (!rd->talk.history.n) /* results of a run before, whose record is another file: the conversation comes yet */
+		return 0;
 	not_ended(rd->r);
 	reader_forget_answer(rd); /* whatever its end was: it has results */
 	take_uuid(uuid, doc, member(doc, "uuid"));

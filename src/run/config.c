@@ -175,7 +175,12 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.max_repairs = (int)job->verify.max_repairs,
 		.source = w->resumes ? "resume" : "startup",
 		.goes_on = w->goes_on,
-		.told_first = w->history.n ? w->history.v[w->history.n - 1]->n - 1 : 0, /* the task is one block */
+		/* the task is one block */
+		.told_first = w->history.n ? w->history.v[w->history.n - 1]->n - (w->goes_on ? 0 : 1) : 0,
+		.resume_state = w->record.loop_state,
+		.resume_summaries = (const char *const *)w->record.summaries,
+		.resume_talk = w->resumes ? &w->talk : NULL,
+		.resume_paid = w->resumes ? &w->record.totals : NULL,
 		.token_target = job->token_target,
 		.denied_ends = strcmp(job->on_denied, "fail") == 0,
 		.calls_wait = !strcmp(job->tool_executor, "batch"),

@@ -95,8 +95,26 @@ const char *world_recorded_dir(const struct world *w)
 
 /* ---- the conversation ---- */
 
+static bool is_file(const char *path, const struct stat *st)
+{
+	struct stat other;
+
+	return path && stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+}
+
+/* Do the events of this run stand behind those of the record? Who reads them has not read what was before if not. */
+static bool goes_behind(const struct world *w)
+{
+	const struct job *job = w->job;
+	struct stat out;
+
+	return (fstat(STDOUT_FILENO, &out) == 0 && is_file(job->resume_path, &out)) ||
+	       (stat(job->resume_path, &out) == 0 &&
+	        (is_file(job->events_path, &out) || is_file(job->record_path, &out)));
+}
+
 /* The calls whose results stand in it as they came. */
-static int note_shown(const struct message *m, struct id_set **ids)
+static int add_shown(const struct message *m, struct id_set **ids)
 {
 	int rc = 0;
 
@@ -114,12 +132,14 @@ static int restore_tools(struct world *w, struct error *e)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < w->history.n; i++)
-		rc = note_shown(w->history.v[i], &shown);
+		rc = add_shown(w->history.v[i], &shown);
+	for (size_t i = 0; rc == 0 && i < r->ntool_states; i++)
+		rc = toolbox_restore(w->toolbox, r->tool_states[i].json, e) ? -2 : 0;
 	for (size_t i = 0; rc == 0 && i < r->ntool_states; i++)
 		if (!id_set_has(shown, r->tool_states[i].id))
 			toolbox_forget(w->toolbox, r->tool_states[i].id);
 	id_set_free(shown);
-	return rc == -1 ? error_nomem(e) : rc;
+	return rc == -1 ? error_nomem(e) : rc ? -1 : 0;
 }
 
 /* What was told in front of the task, or when a directory was touched, is not told again. */
@@ -142,8 +162,9 @@ int world_take_record(struct world *w, struct error *e)
 		return 0;
 	w->history = w->record.history;
 	w->record.history = (struct history)HISTORY_INIT;
-	w->known_messages = w->history.n;
-	w->known_blocks = w->history.n ? w->history.v[w->history.n - 1]->n : 0;
+	w->appends = goes_behind(w);
+	if (w->appends && history_copy(&w->talk.history, &w->history, 0, w->history.n))
+		return error_nomem(e);
 	attachments_release(&w->attachments); /* they were told */
 	attachments_init(&w->attachments, &w->place);
 	if (world_open_memory(w, e))
@@ -212,16 +233,19 @@ static bool is_interrupted(const struct resumed *r, const char *id)
 /* The results that we made stand in the record, too: whoever reads it next finds each call answered. */
 static int tell_results(struct world *w, struct error *e)
 {
-	const struct message *m = w->known_messages ? w->history.v[w->known_messages - 1] : NULL;
+	const struct history *h = &w->history;
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && m && i < w->known_blocks; i++) {
-		struct event ev = { .kind = EVENT_USER };
-		if (m->blocks[i]->kind != BLOCK_TOOL_RESULT || !is_interrupted(&w->record, m->blocks[i]->id))
-			continue;
-		ev.u.user = (struct event_user){ .block = m->blocks[i] };
-		rc = recorder_emit(w->recorder, &ev, e);
-	}
+	/* a new message of the user's may stand behind them, or join theirs */
+	for (size_t i = h->n > 2 ? h->n - 2 : 0; rc == 0 && w->record.ninterrupted && i < h->n; i++)
+		for (size_t k = 0; rc == 0 && k < h->v[i]->n; k++) {
+			const struct block *b = h->v[i]->blocks[k];
+			struct event ev = { .kind = EVENT_USER };
+			if (b->kind != BLOCK_TOOL_RESULT || !is_interrupted(&w->record, b->id))
+				continue;
+			ev.u.user = (struct event_user){ .block = b };
+			rc = recorder_emit(w->recorder, &ev, e);
+		}
 	return rc;
 }
 

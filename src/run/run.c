@@ -58,6 +58,7 @@ static int tear_down(struct world *w, bool failed)
 	sandbox_free(w->sandbox);
 	world_queue_release(w);
 	history_release(&w->history);
+	talk_release(&w->talk);
 	resumed_release(&w->record);
 	session_totals_release(&w->totals);
 	world_free_replay(w);

@@ -209,14 +209,14 @@ void world_session_pause(struct world *w, bool pause)
 
 /* ---- the outer loop ---- */
 
-struct talk {
+struct outer {
 	struct session s;
 	struct loop_config cfg;
 	struct loop_deps deps;
 	struct loop_outcome out;
 };
 
-static int open_loop(struct talk *t, struct error *e)
+static int open_loop(struct outer *t, struct error *e)
 {
 	struct world *w = t->s.w;
 
@@ -234,7 +234,7 @@ static int add(struct world *w, struct message *m, struct error *e)
 }
 
 /* What the job itself asks comes first. 1: it does. */
-static int take_prompt(struct talk *t, struct error *e)
+static int take_prompt(struct outer *t, struct error *e)
 {
 	struct world *w = t->s.w;
 	struct message *task = w->task;
@@ -250,7 +250,7 @@ static int take_prompt(struct talk *t, struct error *e)
 }
 
 /* 1: it is to be worked on, 0: it only says something. */
-static int take_message(struct talk *t, struct input_message *m, struct error *e)
+static int take_message(struct outer *t, struct input_message *m, struct error *e)
 {
 	struct session *s = &t->s;
 
@@ -276,7 +276,7 @@ static int wait(struct session *s, struct error *e)
 }
 
 /* Waits for the next message to work on. 0: there is none, and none will come. */
-static int next_message(struct talk *t, struct error *e)
+static int next_message(struct outer *t, struct error *e)
 {
 	struct session *s = &t->s;
 	int rc = take_prompt(t, e);
@@ -294,7 +294,7 @@ static int next_message(struct talk *t, struct error *e)
 }
 
 /* Everything until there is nothing to do. -1 with *e: something broke. */
-static int work(struct talk *t, struct error *e)
+static int work(struct outer *t, struct error *e)
 {
 	struct session *s = &t->s;
 	int rc;
@@ -334,7 +334,7 @@ static bool why_nothing(const struct session *s, struct error *e)
 }
 
 /* The exit status behind the last result. */
-static int status(const struct talk *t, int *died_by)
+static int status(const struct outer *t, int *died_by)
 {
 	const struct world *w = t->s.w;
 
@@ -349,7 +349,7 @@ static int status(const struct talk *t, int *died_by)
 	return terminal_exit_code(TERM_ABORTED_TOOLS, false);
 }
 
-static int converse(struct talk *t, int *code, int *died_by, struct error *e)
+static int converse(struct outer *t, int *code, int *died_by, struct error *e)
 {
 	struct session *s = &t->s;
 	struct world *w = s->w;
@@ -381,7 +381,7 @@ static int converse(struct talk *t, int *code, int *died_by, struct error *e)
 
 int world_converse(struct world *w, int *code, int *died_by, struct error *e)
 {
-	struct talk t = { .s = { .w = w }, .out = { .reason = TERM_COMPLETED } };
+	struct outer t = { .s = { .w = w }, .out = { .reason = TERM_COMPLETED } };
 	struct session *s = &t.s;
 	const struct job *job = w->job;
 	const struct input_config cfg = { .reactor = w->reactor,

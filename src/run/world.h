@@ -21,6 +21,7 @@
 #include "record/event.h"
 #include "record/resume.h"
 #include "record/run_dir.h"
+#include "record/talk.h"
 #include "supervisor/supervisor.h"
 #include "tool/tool.h"
 
@@ -98,7 +99,8 @@ struct world {
 	bool goes_on;                        /* no message is new: what was begun is gone on with */
 	bool repeats;                        /* there is nothing left to do: the old result is the result */
 	bool resume_told;                    /* the events say so */
-	size_t known_messages, known_blocks; /* in the history, and in the last of them, that the record told of */
+	bool appends;                        /* the events stand behind those of the record */
+	struct talk talk;                    /* what whoever reads the record knows, until the loop has it */
 	int64_t turns, requests, tool_calls, duration_ms; /* of this process so far */
 	struct session_totals totals;                     /* of all */
 	struct replay *replay;                            /* NULL: no bundle is replayed */

@@ -138,6 +138,10 @@ class Checker:
             if self.open_calls.pop(block["tool_use_id"], None) is None:
                 self.problem(f"a tool_result for {block['tool_use_id']}, which is not waiting for one")
 
+    def on_quern_resume(self, event):
+        """Calls of a run before, whose results stand behind it."""
+        self.open_calls.update({i: event["uuid"] for i in event["interrupted"]})
+
     def on_quern_tombstone(self, event):
         for uuid in event["uuids"]:
             if uuid not in self.uuids:
@@ -150,6 +154,8 @@ class Checker:
         self.result = event
         self.result_lines += 1
         early = "startup_failure_reason" in event or event["terminal_reason"].startswith("aborted_")
+        if event.get("resumed_result"):
+            return  # an old one, given again: nothing was done
         if not self.init and not early:
             self.problem("a result without an init that is no start-up failure")
         for call in self.open_calls:

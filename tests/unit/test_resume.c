@@ -1,6 +1,8 @@
 /* A record as it may lie there after a run, or after a kill: what is read out of it. */
 #include "test.h"
 
+#include "growth.h"
+
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdarg.h>
@@ -419,6 +421,22 @@ static void a_second_run_in_the_file(void **state)
 	assert_int_equal(f->r.totals.runs, 3);
 }
 
+static void a_record_that_begins_in_another_file(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\"");
+	user(f, RESULT("t1", "interrupted"), "");
+	assert_int_equal(take(f), 0);
+	history(f, "[{\"role\":\"user\",\"content\":[" TEXT("do it") "]},{\"role\":\"assistant\",\"content\":[" CALL(
+	                "t1") "]},{\"role\":\"user\",\"content\":[" RESULT("t1", "interrupted") "]}]",
+	        "");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:do it a:t1 u:=t1");
+	assert_int_equal(f->r.ninterrupted, 0);
+}
+
 static void a_second_session_in_the_file(void **state)
 {
 	struct file *f = *state;
@@ -603,6 +621,81 @@ static void a_directory_is_no_record(void **state)
 	assert_non_null(strstr(f->e.msg, "regular"));
 }
 
+/* ---- size ---- */
+
+#define RESULT_BYTES 50000
+
+/* A run of so many turns with a large result each, written anew. */
+static void write_long(struct file *f, size_t turns)
+{
+	static char text[RESULT_BYTES + 1];
+	char block[RESULT_BYTES + 200];
+
+	memset(text, 'x', RESULT_BYTES);
+	f->f = freopen(f->path, "w", f->f);
+	assert_non_null(f->f);
+	init(f);
+	task(f);
+	for (size_t i = 0; i < turns; i++) {
+		snprintf(block, sizeof block, "{\"type\":\"tool_use\",\"id\":\"t%zu\",\"name\":\"Bash\",\"input\":{}}", i);
+		answer(f, "m", block, "\"tool_use\"");
+		snprintf(block, sizeof block, "{\"type\":\"tool_result\",\"tool_use_id\":\"t%zu\",\"content\":\"%s\"}", i,
+		         text);
+		user(f, block, ",\"quern_state\":{\"cwd\":\"/x\"}");
+	}
+	fflush(f->f);
+}
+
+static size_t in_use(void)
+{
+	struct mallinfo2 m = mallinfo2();
+
+	return m.uordblks + m.hblkhd;
+}
+
+static size_t most;
+
+/* Asked for each answer, while its line is being read. */
+static int64_t watching_cost(void *ctx, const char *model, const struct usage *u)
+{
+	size_t now = in_use();
+
+	if (now > most)
+		most = now;
+	return cost(ctx, model, u);
+}
+
+static void fifty_megabytes_take_less_than_twice_their_conversation(void **state)
+{
+	struct file *f = *state;
+	const struct resume_source src = { f->path, watching_cost, NULL };
+
+	write_long(f, (50 << 20) / RESULT_BYTES);
+	size_t before = in_use();
+	most = 0;
+	assert_int_equal(resume_read(&src, &f->r, &f->e), 1);
+	size_t kept = in_use() - before;
+	assert_true(f->r.history.bytes > (size_t)50 << 20);
+	history_release(&f->r.history);
+	size_t conversation = kept - (in_use() - before);
+	assert_true(conversation > (size_t)50 << 20);
+	assert_true(most > before && most - before < 2 * conversation);
+}
+
+static void read_turns(void *ctx, size_t turns)
+{
+	struct file *f = ctx;
+
+	write_long(f, turns);
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.ntool_states, turns);
+}
+
+static void time_grows_with_the_record(void **state)
+{
+	assert_true(growth_is_linear(read_turns, *state, 60));
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -620,6 +713,7 @@ int main(void)
 		T(the_first_block_of_an_answer_may_have_begun),
 		T(a_result_is_missing),
 		T(a_second_run_in_the_file),
+		T(a_record_that_begins_in_another_file),
 		T(a_second_session_in_the_file),
 		T(what_is_taken_back),
 		T(what_the_whole_conversation_is_now),
@@ -628,6 +722,8 @@ int main(void)
 		T(what_was_paid),
 		T(a_cut_line_is_taken_whole),
 		T(a_directory_is_no_record),
+		T(fifty_megabytes_take_less_than_twice_their_conversation),
+		T(time_grows_with_the_record),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
