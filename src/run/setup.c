@@ -347,9 +347,9 @@ static int make_model(struct world *w, struct error *e)
 #define MIN_DESCRIPTORS 13
 #define BACKGROUND_MORE 5 /* a second model's connection, and what libcurl needs to make it */
 
-static int check_descriptors(const struct job *job, struct error *e)
+static int check_descriptors(const struct world *w, struct error *e)
 {
-	int needed = MIN_DESCRIPTORS + (job->summary_model ? BACKGROUND_MORE : 0);
+	int needed = MIN_DESCRIPTORS + (w->job->summary_model ? BACKGROUND_MORE : 0) + world_keeps(w);
 	struct rlimit files;
 	int unused = 0;
 
@@ -382,7 +382,7 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 
 	*step = SETUP_SIGNALS;
 	w->reactor = reactor_open(e);
-	if (check_descriptors(w->job, e))
+	if (check_descriptors(w, e))
 		return -1;
 	if (!w->reactor || world_catch_signals(w, e))
 		return -1;

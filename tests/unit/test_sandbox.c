@@ -760,6 +760,47 @@ static void test_self(void **state)
 	remove_tree();
 }
 
+/* What was opened before stays open; by name there is nothing but the place. */
+static int confined_call(void)
+{
+	const char *places[] = { at("tmp"), NULL };
+	struct error e = ERROR_INIT;
+	int out = open(at("out/file"), O_RDONLY | O_CLOEXEC);
+	char c;
+
+	if (out < 0 || sandbox_confine_call(places, &e) != 1)
+		return 1;
+	if (opens(at("out/file"), O_RDONLY) == 0 || opens(at("work/new"), O_WRONLY | O_CREAT) == 0 ||
+	    opens("/etc/passwd", O_RDONLY) == 0)
+		return 2;
+	if (opens(at("tmp/new"), O_WRONLY | O_CREAT) || mkdir(at("tmp/d"), 0700) ||
+	    link(at("tmp/new"), at("tmp/d/new")) || symlink("new", at("tmp/l")) || unlink(at("tmp/l")) ||
+	    unlink(at("tmp/d/new")) || rmdir(at("tmp/d")) || opens(at("tmp/new"), O_RDONLY))
+		return 3;
+	if (link(at("out/file"), at("tmp/o")) == 0 || rename(at("tmp/new"), at("work/new")) == 0)
+		return 4;
+	if (execl("/bin/true", "true", (char *)NULL) == 0 || socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) >= 0)
+		return 5;
+	if (kill(getppid(), 0) == 0)
+		return 6;
+	return read(out, &c, 1) < 0 ? 7 : 0;
+}
+
+static void test_call(void **state)
+{
+	int status;
+
+	(void)state;
+	make_tree();
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(confined_call());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	remove_tree();
+}
+
 /* ---- a machine that cannot ---- */
 
 static void test_not_here(void **state)
@@ -797,6 +838,7 @@ int main(void)
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_call),
 	};
 	const struct CMUnitTest elsewhere[] = { cmocka_unit_test(test_not_here) };
 
