@@ -22,6 +22,7 @@ overlap          a turn whose call, read-only or not, is complete 0.5 s after th
                  1.2 s / curl that takes the same answer; and the same with tools.executor: batch, whose results must be the same
 deltas           bytes of stdout for an answer of 5,000 text deltas
 long talk        what the context pipeline costs a turn in a conversation of 10 MB / of 1 MB, while nothing is over a mark
+replay           wall time of a bundle of 200 calls played again with --replay-tools / of one of 100
 archive          100,000 small files, in memory where there is room (/dev/shm): unpacked by workspace.archive / `bsdtar -x`;
                  and unpacked, all renamed by a call, and saved by workspace.save, which looks at all files before and after /
                  `bsdtar -x` and `bsdtar -c` with zstd. Each time the whole run of quern; the best of three, in turns.
@@ -309,6 +310,16 @@ class Bench:
         row("context pipeline, a turn of a 10 MB / a 1 MB talk", f"{large / 1000:.2f} us", f"{small / 1000:.2f} us",
             times(large, small), "1.2 x")
 
+    def replay(self):
+        def bundle(turns):
+            call = {"name": "Bash", "input": {"command": "seq 1 500"}}
+            port, _ = self.serve([{"tool_use": {**call, "id": f"call{i}"}} for i in range(turns)] + [{"text": "fine"}], "--no-check")
+            path = os.path.join(self.dir, f"{turns}.tar.zst")
+            self.ask(f"http://127.0.0.1:{port}", "--allowedTools", "Bash", "-t", str(turns + 1), "--record", path)
+            return path
+        long, short = [self.timeit(self.rounds, self.quern, "--replay", bundle(n), "--replay-tools")[0] for n in (TURNS, TURNS // 2)]
+        row(f"replay without tools, {TURNS} / {TURNS // 2} turns", ms(long), ms(short), times(long, short), "1 s")
+
     def memory(self):
         """The last call waits until both processes were looked at."""
         call = {"name": "Bash", "input": {"command": "echo hi"}}
@@ -395,7 +406,8 @@ def main():
     bench = Bench(args.build, args.source, args.quick)
     try:
         for part in (bench.size, bench.startup, bench.plain_task, bench.first_byte, bench.plain_turn, bench.tls_turn,
-                     bench.many_turns, bench.child, bench.overlap, bench.deltas, bench.long_talk, bench.archives, bench.memory):
+                     bench.many_turns, bench.child, bench.overlap, bench.deltas, bench.long_talk, bench.archives, bench.replay,
+                     bench.memory):
             part()
     finally:
         bench.close()

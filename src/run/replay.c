@@ -44,35 +44,28 @@ bool world_is_replay(const char *path)
 
 /* ---- entries ---- */
 
-struct job_text {
-	struct buf *out;
-	bool here, found;
-};
-
+/* 1: it is there, and nothing behind it is looked at: the first run is replayed. */
 static int on_job_piece(void *ctx, const char *name, const char *p, size_t n, bool last, struct error *e)
 {
-	struct job_text *t = ctx;
+	struct buf *text = ctx;
 
 	if (strcmp(name, "job.yaml") != 0)
 		return 0;
-	if (!p && !last)
-		buf_clear(t->out);
-	buf_add(t->out, p, n);
-	t->found = t->found || last;
-	return last && buf_check(t->out, "the job in the bundle", e) ? -1 : 0;
+	buf_add(text, p, n);
+	if (!last)
+		return 0;
+	return buf_check(text, "the job in the bundle", e) ? -1 : 1;
 }
 
 int run_recorded_job(const char *path, struct buf *text, struct error *e)
 {
-	struct job_text t = { .out = text };
 	bool cut = false;
 
 	if (!world_is_replay(path))
 		return 0;
 	text->max = JOB_BYTES;
-	if (bundle_read(path, MOST_BYTES, on_job_piece, &t, &cut, e))
-		return -1;
-	return t.found ? 1 : error_set(e, ERR_INPUT, "the bundle '%s' holds no job: it was cut off before", path);
+	int rc = bundle_read(path, MOST_BYTES, on_job_piece, text, &cut, e);
+	return rc ? rc : error_set(e, ERR_INPUT, "the bundle '%s' holds no job: it was cut off before", path);
 }
 
 static char *member(const struct json *doc, const char *key)
