@@ -75,6 +75,16 @@ static bool try_again(struct loop *l, struct call *c, const struct attempt *at, 
 	return wait_until(l, d->now(d->ctx) + dec.wait_ms);
 }
 
+/* What a replay does not hold ends it, also where a failure would do no harm; of the main model's the failure tells. */
+static bool is_mismatch(struct loop *l, const struct call *c, enum terminal_reason *stopped)
+{
+	if (c->kind == MODEL_MAIN || c->failure->failure != MODEL_MISMATCH)
+		return false;
+	loop_add_error(l, "%s", c->failure->text ? c->failure->text : "the record holds no such request");
+	*stopped = TERM_REPLAY_MISMATCH;
+	return true;
+}
+
 enum call_result loop_call(struct loop *l, struct call *c, enum terminal_reason *stopped)
 {
 	struct retry_count count = { 0 };
@@ -96,6 +106,8 @@ enum call_result loop_call(struct loop *l, struct call *c, enum terminal_reason 
 			        try_again(l, c, &at, &count, &retries, &given_up);
 		}
 		attempt_release(&at);
+		if (given_up && is_mismatch(l, c, stopped))
+			return CALL_STOPPED;
 		if (r != CALL_FAILED || given_up)
 			return r;
 		if (!again) {

@@ -109,6 +109,10 @@ same_again() {
 		--set context.collapse_at=off
 	has "$(ev .subtype)" compact_boundary
 	same_again 0
+	# a summary that is asked for at another time ends the replay, too
+	replay --set context.autocompact_at=30%
+	exits 50 replay_mismatch
+	has "$(result '.errors[0]')" "request 1 (compact): "
 }
 
 @test "a run that failed for good, and one whose calls are denied" {
