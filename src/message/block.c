@@ -57,6 +57,17 @@ static int read_thinking(struct block *b, const struct json *doc, struct error *
 	return read_text(b, doc, "signature", e);
 }
 
+/* A copy in one line, so that an event, which is a line, can hold the very bytes of the request: in valid JSON a line
+ * break stands between tokens only, where a space does as well. */
+static char *one_line(const char *raw, size_t n)
+{
+	char *copy = strndup(raw, n);
+
+	for (char *p = copy; p && (p = strpbrk(p, "\n\r"));)
+		*p = ' ';
+	return copy;
+}
+
 /* What a key that occurs twice means is each reader's guess, and a server may refuse the request that holds it. 1 or 0;
  * -1: no memory. */
 static int has_twin_keys(const char *raw, size_t n, struct error *e)
@@ -101,7 +112,7 @@ static int read_tool_use(struct block *b, const struct json *doc, struct error *
 	int bad = json_type(doc, input) != JSON_OBJECT ? 1 : has_twin_keys(raw, n, e);
 	if (bad)
 		return bad < 0 ? -1 : replace_input(b, raw, n, e);
-	b->input = strndup(raw, n);
+	b->input = one_line(raw, n);
 	return b->input ? 0 : error_nomem(e);
 }
 
@@ -152,7 +163,7 @@ static int read_block(struct block *b, const struct json *doc, struct error *e)
 		return error_set(e, ERR_PROTOCOL, "a content block is no object");
 	if (json_type(doc, type) != JSON_STRING)
 		return error_set(e, ERR_PROTOCOL, "a content block has no 'type'");
-	b->json = strndup(raw, n);
+	b->json = one_line(raw, n);
 	if (!b->json)
 		return error_nomem(e);
 	b->json_len = n;

@@ -32,7 +32,7 @@ enum block_kind {
 struct block {
 	int refs;
 	enum block_kind kind;
-	char *json; /* the serialised object, "{...}", NUL terminated */
+	char *json; /* the serialised object, "{...}", in one line, NUL terminated */
 	size_t json_len;
 	char *id;        /* tool_use: id; tool_result: tool_use_id; else NULL */
 	char *name;      /* tool_use: tool name; else NULL */
@@ -54,7 +54,8 @@ struct block *block_new_tool_result(const char *tool_use_id, const char *text, s
 struct block *block_new_tool_result_json(const char *tool_use_id, const char *content_json, size_t n);
 /* A tool_use made from its parts; input_json must be a JSON object's text and is kept byte for byte. */
 struct block *block_new_tool_use(const char *id, const char *name, const char *input_json, size_t n);
-/* Takes an object as the API sent it and keeps its bytes, but for what no request may hold: ill-formed UTF-8 and
+/* Takes an object as the API sent it and keeps its bytes, but for line breaks, which become spaces, and what no request
+ * may hold: ill-formed UTF-8 and
  * lone surrogate escapes become U+FFFD, a tool_use input that is no object, or has a key twice, becomes {} (see
  * bad_input). */
 struct block *block_from_json(const char *json, size_t n, struct error *e);

@@ -6,8 +6,7 @@
  * A line that would exceed max_line is made to fit: its longest strings lose their ends. What it was goes whole into
  * the run directory, named by a member beside it: `result_file` (the answer as plain text) if cutting the result text
  * was enough, else `quern_file` (the line as it would have been: a reader takes that in place of the line). null says
- * that it could not be stored. Embedded blocks are otherwise the bytes of the request, line breaks between tokens
- * excepted.
+ * that it could not be stored. Embedded blocks are otherwise the bytes of the request.
  */
 #ifndef QUERN_RECORD_EVENT_H
 #define QUERN_RECORD_EVENT_H
@@ -246,10 +245,10 @@ struct event_result {
 	const char *const *side_effects;
 	size_t nside_effects; /* "Bash toolu_1", ... */
 	struct verification verification;
-	const char *run_dir;                /* NULL if none was kept */
-	int64_t retry_after_ms;             /* -1 = none */
-	int api_error_status;               /* 0 = null */
-	const char *startup_failure_reason; /* NULL unless start-up failed */
+	const char *run_dir;                     /* NULL if none was kept */
+	int64_t retry_after_ms;                  /* -1 = none */
+	int api_error_status;                    /* 0 = null */
+	const char *startup_failure_reason;      /* NULL unless start-up failed */
 	const struct event_workspace *workspace; /* NULL = not told */
 	struct event_audit audit;
 	const char *events_sha256;           /* of all lines before this one; NULL = not told */
@@ -329,8 +328,8 @@ bool recorder_named_file(const struct recorder *r); /* an event named a file in 
 void event_print_schema(struct buf *out);
 /* Plain text on stdout for --help, --version, --print-schema. 0 or -1 with *e. */
 int out_print(const char *text, size_t n, struct error *e);
-/* A result that an earlier run wrote, given again: the line as it stands there and `resumed_result` beside it, or in the
- * format text the answer alone. Complete and written. */
+/* A result that an earlier run wrote, given again: the line as it stands there and `resumed_result` beside it, or in
+ * the format text the answer alone. Complete and written. */
 int recorder_repeat(const struct recorder_config *cfg, const char *line, const char *answer, size_t n,
                     const int64_t *deadline, struct error *e);
 /* A zeroed result outside any run, in the given format: complete and written. `reason` is mostly TERM_SETUP_FAILED

@@ -315,6 +315,31 @@ static void test_weight(void **state)
 	buf_release(&json);
 }
 
+static void a_block_is_one_line(void **state)
+{
+	static const char pretty[] = "{\r\n  \"type\": \"tool_use\",\n\"id\":\"c1\",\"name\":\"Bash\",\n"
+	                             "\"input\":{\n\"command\": \"a\\nb\"\r}\n}";
+	static const char flat[] = "{    \"type\": \"tool_use\", \"id\":\"c1\",\"name\":\"Bash\", "
+	                           "\"input\":{ \"command\": \"a\\nb\" } }";
+	struct error e = ERROR_INIT;
+	struct block *b = block_from_json(pretty, sizeof pretty - 1, &e);
+
+	(void)state;
+	assert_non_null(b);
+	assert_string_equal(b->json, flat);
+	assert_int_equal(b->json_len, sizeof flat - 1);
+	assert_string_equal(b->input, "{ \"command\": \"a\\nb\" }");
+	block_unref(b);
+	b = block_new_tool_result_json("c1", "[\n{\"type\":\"text\",\"text\":\"x\"}\n]", 30);
+	assert_non_null(b);
+	assert_null(strpbrk(b->json, "\r\n"));
+	block_unref(b);
+	b = block_new_tool_use("c1", "Bash", "{\n}", 3);
+	assert_non_null(b);
+	assert_string_equal(b->input, "{ }");
+	block_unref(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -323,6 +348,7 @@ int main(void)
 		cmocka_unit_test(test_constructors),   cmocka_unit_test(test_constructors_refuse),
 		cmocka_unit_test(test_with_id),        cmocka_unit_test(test_blank),
 		cmocka_unit_test(test_references),     cmocka_unit_test(test_weight),
+		cmocka_unit_test(a_block_is_one_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
