@@ -233,10 +233,10 @@ bad() { # bad TEXT...: the job on stdin is exit 2 and stderr has each TEXT
 }
 
 @test "keys of a later version are refused, not ignored" {
-	bad record <<-'YAML'
+	bad agents <<-'YAML'
 		version: 1
 		prompt: hi
-		record: run.tar.zst
+		agents: {helper: {prompt: Help.}}
 	YAML
 }
 
