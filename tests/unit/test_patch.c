@@ -56,7 +56,7 @@ static void is_what_git_writes(void **state)
 	           "printf 'q\\n' >'t\tab' && ln -s old link && : >empty && echo run >mode && echo gone >gone && "
 	           "printf 'a\\0b' >bin"),
 	        0);
-	assert_int_equal(sh("cp -a a b && cd b && sed -i 's/^7$/seven/;25d' num && echo y >'sp ace' && "
+	assert_int_equal(sh("cp -a a b && cd b && sed -i 's/^7$/seven/;14d;s/^22$/x/;30d' num && echo y >'sp ace' && "
 	                    "printf 'other' >end && printf 'r\\n' >'t\tab' && ln -sf new link && rm empty gone && "
 	                    "chmod 755 mode && mkdir d && : >d/none && printf '#!x\\n' >d/x && chmod 755 d/x && printf "
 	                    "'c\\0d' >bin"),
