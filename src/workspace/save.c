@@ -53,7 +53,6 @@ static int write_data(struct saving *s, const char *p, size_t n, struct error *e
 /* As many bytes as the header said: what a file lost meanwhile is zeros, what it gained is left out. */
 static int save_content(struct saving *s, int fd, off_t left, struct error *e)
 {
-	static const char zeros[PIECE];
 	char piece[PIECE];
 	bool ended = false;
 
@@ -64,10 +63,14 @@ static int save_content(struct saving *s, int fd, off_t left, struct error *e)
 			continue;
 		if (got < 0)
 			return error_sys(e, "cannot read a file that is to be saved");
+		if (got == 0 && !ended)
+			memset(piece, 0, sizeof piece);
 		ended = got == 0;
-		if (write_data(s, ended ? zeros : piece, ended ? want : (size_t)got, e))
+		if (ended)
+			got = (ssize_t)want;
+		if (write_data(s, piece, (size_t)got, e))
 			return -1;
-		left -= ended ? (off_t)want : (off_t)got;
+		left -= got;
 	}
 	return 0;
 }
