@@ -81,8 +81,8 @@ struct message *message_new(enum role role);
 int message_add(struct message *m, struct block *b);
 /* A message of its own with the same blocks; NULL when out of memory. */
 struct message *message_copy(const struct message *m);
-/* Puts `now` in the place of block k of *m, which becomes a copy first if others hold it too. Takes no reference. -1: no
- * memory, all is as it was. */
+/* Puts `now` in the place of block k of *m, which becomes a copy first if others hold it too. Takes no reference. -1:
+ * no memory, all is as it was. */
 int message_replace(struct message **m, size_t k, struct block *now);
 struct message *message_ref(struct message *m);
 void message_unref(struct message *m);

@@ -18,7 +18,7 @@ struct run_dir_config {
 	const char *session_id;
 	const char *const *writable_roots; /* absolute real paths, NULL terminated */
 	int64_t max_bytes;
-	bool resumes;    /* the session goes on: its temporary directory that is there was left by a run that was killed */
+	bool resumes; /* the session goes on: its temporary directory that is there was left by a run that was killed */
 	bool left_alone; /* and nobody names a file in its run directory, which is then as one that was made now */
 };
 struct run_dir;

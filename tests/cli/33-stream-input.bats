@@ -49,7 +49,7 @@ answered() { [ -n "$(answer "$1" .subtype)" ]; }
 # texts REQUEST: of the last message, joined by |
 texts() { jq -r '[.messages[-1].content | if type=="string" then . else .[] | .text // .type end] | join("|")' "$(request "$1")"; }
 system_of() { jq -r '.system | if type=="array" then map(.text) | join("\n") else . // "" end' "$(request 1)"; }
-kinds() { ev '[.type, .subtype // empty] | join("/")' | tr '\n' ' ' | sed 's/ $//'; }
+kinds() { ev 'select(.subtype!="quern_history") | [.type, .subtype // empty] | join("/")' | tr '\n' ' ' | sed 's/ $//'; }
 # The same, with all of stdin in a file.
 session_in() { q_in "$1" --input-format stream-json "${@:2}"; }
 

@@ -98,14 +98,17 @@ static void history(struct file *f, const char *messages, const char *more)
 
 static void task(struct file *f)
 {
-	history(f, "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"beside\"},{\"type\":\"text\",\"text\":\"do it\"}]}]",
+	history(f,
+	        "[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"beside\"},{\"type\":\"text\",\"text\":"
+	        "\"do it\"}]}]",
 	        ",\"prompt\":[1,2],\"state\":{\"a\":1}");
 }
 
 static void answer(struct file *f, const char *id, const char *block, const char *stop)
 {
 	line(f, SESSION,
-	     "\"type\":\"assistant\",\"message\":{\"id\":\"%s\",\"model\":\"m\",\"role\":\"assistant\",\"content\":[%s],"
+	     "\"type\":\"assistant\",\"message\":{\"id\":\"%s\",\"model\":\"m\",\"role\":\"assistant\",\"content\":[%s]"
+	     ","
 	     "\"stop_reason\":%s,\"usage\":{\"input_tokens\":10,\"output_tokens\":5}}",
 	     id, block, stop);
 }
@@ -204,13 +207,15 @@ static void a_start_that_failed_is_a_fresh_run(void **state)
 {
 	struct file *f = *state;
 
-	line(f, OTHER, "\"type\":\"result\",\"terminal_reason\":\"turn_setup_failed\",\"startup_failure_reason\":\"x\"");
+	line(f, OTHER,
+	     "\"type\":\"result\",\"terminal_reason\":\"turn_setup_failed\",\"startup_failure_reason\":\"x\"");
 	assert_int_equal(take(f), 0);
 	init(f);
 	assert_int_equal(take(f), 0);
 	task(f);
 	assert_int_equal(take(f), 1);
-	line(f, OTHER, "\"type\":\"result\",\"terminal_reason\":\"turn_setup_failed\",\"startup_failure_reason\":\"x\"");
+	line(f, OTHER,
+	     "\"type\":\"result\",\"terminal_reason\":\"turn_setup_failed\",\"startup_failure_reason\":\"x\"");
 	assert_int_equal(take(f), 1);
 	assert_false(f->r.ended);
 	assert_string_equal(f->r.session_id, SESSION);
@@ -271,8 +276,9 @@ static void lines_that_are_not_of_the_conversation(void **state)
 	task(f);
 	user(f, TEXT("do it"), ",\"isReplay\":true");
 	line(f, SESSION,
-	     "\"type\":\"assistant\",\"message\":{\"id\":\"synthetic\",\"model\":\"<synthetic>\",\"content\":[" TEXT("oops") "],"
-	     "\"stop_reason\":null}");
+	     "\"type\":\"assistant\",\"message\":{\"id\":\"synthetic\",\"model\":\"<synthetic>\",\"content\":[" TEXT(
+	             "oops") "],"
+	                     "\"stop_reason\":null}");
 	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_transition\",\"reason\":\"next_turn\"");
 	assert_int_equal(take(f), 1);
 	assert_string_equal(talk(f), "u:beside,do it");
@@ -429,7 +435,8 @@ static void a_record_that_begins_in_another_file(void **state)
 	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\"");
 	user(f, RESULT("t1", "interrupted"), "");
 	assert_int_equal(take(f), 0);
-	history(f, "[{\"role\":\"user\",\"content\":[" TEXT("do it") "]},{\"role\":\"assistant\",\"content\":[" CALL(
+	history(f,
+	        "[{\"role\":\"user\",\"content\":[" TEXT("do it") "]},{\"role\":\"assistant\",\"content\":[" CALL(
 	                "t1") "]},{\"role\":\"user\",\"content\":[" RESULT("t1", "interrupted") "]}]",
 	        "");
 	assert_int_equal(take(f), 1);
@@ -448,8 +455,9 @@ static void a_second_session_in_the_file(void **state)
 	ends(f, "max_turns");
 	init_of(f, OTHER);
 	assert_int_equal(take(f), 0); /* it came to nothing */
-	line(f, OTHER, "\"type\":\"system\",\"subtype\":\"quern_history\",\"messages\":[{\"role\":\"user\",\"content\":[" TEXT(
-	                       "else") "]}],\"prompt\":[0,1]");
+	line(f, OTHER,
+	     "\"type\":\"system\",\"subtype\":\"quern_history\",\"messages\":[{\"role\":\"user\",\"content\":[" TEXT(
+	             "else") "]}],\"prompt\":[0,1]");
 	assert_int_equal(take(f), 1);
 	assert_string_equal(f->r.session_id, OTHER);
 	assert_string_equal(talk(f), "u:else");
@@ -544,11 +552,13 @@ static void what_was_paid(void **state)
 	     "\"output_tokens\":0}");
 	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"api_retry\"");
 	line(f, SESSION,
-	     "\"type\":\"system\",\"subtype\":\"compact_boundary\",\"quern_model\":\"c\",\"quern_usage\":{\"input_tokens\":"
+	     "\"type\":\"system\",\"subtype\":\"compact_boundary\",\"quern_model\":\"c\",\"quern_usage\":{\"input_"
+	     "tokens\":"
 	     "100,\"output_tokens\":20}");
 	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"status\",\"status\":null");
 	line(f, SESSION,
-	     "\"type\":\"system\",\"subtype\":\"quern_summary\",\"round\":\"t1\",\"text\":\"looked\",\"model\":\"s\",\"usage\":{"
+	     "\"type\":\"system\",\"subtype\":\"quern_summary\",\"round\":\"t1\",\"text\":\"looked\",\"model\":\"s\","
+	     "\"usage\":{"
 	     "\"input_tokens\":3,\"output_tokens\":2}");
 	assert_int_equal(take(f), 1);
 	assert_int_equal(f->r.totals.runs, 1);
@@ -588,15 +598,18 @@ static void a_cut_line_is_taken_whole(void **state)
 	FILE *w = fopen(whole, "w");
 	assert_non_null(w);
 	fprintf(w,
-	        "{\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"model\":\"m\",\"content\":[" TEXT("all of it") "],"
-	        "\"stop_reason\":\"end_turn\"},\"session_id\":\"" SESSION "\",\"uuid\":\"%s\"}\n",
+	        "{\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"model\":\"m\",\"content\":[" TEXT(
+	                "all of it") "],"
+	                             "\"stop_reason\":\"end_turn\"},\"session_id\":\"" SESSION "\",\"uuid\":\"%s\"}\n",
 	        uuid(f->uuids));
 	fclose(w);
 	line(f, SESSION,
-	     "\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"model\":\"m\",\"content\":[" TEXT("all") "],\"stop_reason\":"
-	     "\"end_turn\"},\"quern_file\":\"%s\"",
+	     "\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"model\":\"m\",\"content\":[" TEXT(
+	             "all") "],\"stop_reason\":"
+	                    "\"end_turn\"},\"quern_file\":\"%s\"",
 	     whole);
-	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"hook_response\",\"quern_file\":null"); /* nobody asks for it */
+	line(f, SESSION,
+	     "\"type\":\"system\",\"subtype\":\"hook_response\",\"quern_file\":null"); /* nobody asks for it */
 	assert_int_equal(take(f), 1);
 	assert_string_equal(talk(f), "u:beside,do it a:all of it");
 	assert_string_equal(f->r.run_dir, f->dir);
@@ -637,10 +650,11 @@ static void write_long(struct file *f, size_t turns)
 	init(f);
 	task(f);
 	for (size_t i = 0; i < turns; i++) {
-		snprintf(block, sizeof block, "{\"type\":\"tool_use\",\"id\":\"t%zu\",\"name\":\"Bash\",\"input\":{}}", i);
+		snprintf(block, sizeof block, "{\"type\":\"tool_use\",\"id\":\"t%zu\",\"name\":\"Bash\",\"input\":{}}",
+		         i);
 		answer(f, "m", block, "\"tool_use\"");
-		snprintf(block, sizeof block, "{\"type\":\"tool_result\",\"tool_use_id\":\"t%zu\",\"content\":\"%s\"}", i,
-		         text);
+		snprintf(block, sizeof block, "{\"type\":\"tool_result\",\"tool_use_id\":\"t%zu\",\"content\":\"%s\"}",
+		         i, text);
 		user(f, block, ",\"quern_state\":{\"cwd\":\"/x\"}");
 	}
 	fflush(f->f);
