@@ -508,7 +508,7 @@ const struct event_row event_rows[EVENT_RESULT + 1] = {
 	[EVENT_RESULT] = { "result", NULL, line_write_result, schema_result },
 };
 
-/* Embedded JSON that is no block may have been pretty-printed: in valid JSON a line break stands between tokens only. */
+/* Embedded JSON that is no block may be pretty-printed: in valid JSON a line break stands between tokens only. */
 static void flatten(char *p, size_t n)
 {
 	static const char breaks[] = { '\n', '\r' };
