@@ -137,8 +137,7 @@ static int take_history(struct reader *rd, const struct json *doc, struct error 
 
 	if (messages >= 0 && talk_set(&rd->talk, doc, messages, e))
 		return -1;
-	reader_forget_answer(rd);
-	reader_forget_begun(rd, NULL);
+	reader_forget_answer(rd); /* what has begun stays so: a state alone is told before there are results */
 	rd->talk.open = false;
 	if (json_type(doc, state) == JSON_OBJECT && replace(&rd->r->loop_state, raw_dup(doc, state)))
 		return error_nomem(e);
@@ -251,15 +250,16 @@ static int take_user(struct reader *rd, const struct json *doc, struct error *e)
 
 	if (json_bool(doc, member(doc, "isReplay"), &shown_again) && shown_again)
 		return 0;
-	if (!rd->talk.history.n) /* results of a run before, whose record is another file: the conversation comes yet */
-		return 0;
 	not_ended(rd->r);
 	reader_forget_answer(rd); /* whatever its end was: it has results */
 	take_uuid(uuid, doc, member(doc, "uuid"));
 	for (int at = json_first(doc, content); rc == 0 && at >= 0; at = json_next(doc, content, at)) {
 		struct block *b = block_of(doc, at, e);
-		rc = b ? add_line(rd, ROLE_USER, uuid, b, true, e) : -1;
-		bool result = rc == 0 && b->kind == BLOCK_TOOL_RESULT;
+		/* of a run before, whose record is another file: the conversation comes yet */
+		bool alien = b && b->kind == BLOCK_TOOL_RESULT && !rd->talk.history.n;
+		if (!alien)
+			rc = b ? add_line(rd, ROLE_USER, uuid, b, true, e) : -1;
+		bool result = rc == 0 && !alien && b->kind == BLOCK_TOOL_RESULT;
 		rd->spent.now.tool_calls += result;
 		if (result && json_type(doc, state) == JSON_OBJECT)
 			rc = nomem_if(note_state(rd->r, b->id, raw_dup(doc, state)), e);
@@ -337,7 +337,7 @@ static int take_summary(struct reader *rd, const struct json *doc, struct error 
 
 static int take_boundary(struct reader *rd, const struct json *doc, struct error *e)
 {
-	return nomem_if(spent_other(rd, doc, member(doc, "quern_model"), member(doc, "quern_usage")), e);
+	return nomem_if(spent_compact(rd, doc, member(doc, "quern_model"), member(doc, "quern_usage")), e);
 }
 
 static int take_status(struct reader *rd, const struct json *doc, struct error *e)
@@ -347,7 +347,7 @@ static int take_status(struct reader *rd, const struct json *doc, struct error *
 
 static int take_retry(struct reader *rd, const struct json *doc, struct error *e)
 {
-	return nomem_if(spent_other(rd, doc, member(doc, "model"), member(doc, "usage")), e);
+	return nomem_if(spent_retry(rd, doc), e);
 }
 
 /* ---- all of them ---- */

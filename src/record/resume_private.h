@@ -22,6 +22,9 @@ struct spent {
 	char *model;
 	struct usage usage;
 	bool open;
+	/* attempts for a summary: what it came to will tell them all, if it is told */
+	char *tried_model;
+	struct usage tried;
 	int64_t ms, counted; /* of this process: the newest line's time, and how much of it a result has told */
 };
 
@@ -54,7 +57,9 @@ void reader_forget_session(struct reader *rd); /* another one begins */
 void spent_time(struct reader *rd, int64_t ms);
 int spent_assistant(struct reader *rd, const struct json *doc, int message, bool ends);
 int spent_tombstone(struct reader *rd, const struct json *doc);
-int spent_other(struct reader *rd, const struct json *doc, int model, int usage); /* a request beside the main ones */
+int spent_other(struct reader *rd, const struct json *doc, int model, int usage);   /* a request beside the main ones */
+int spent_compact(struct reader *rd, const struct json *doc, int model, int usage); /* all that a summary took */
+int spent_retry(struct reader *rd, const struct json *doc); /* an attempt that another one follows */
 int spent_result(struct reader *rd, const struct json *doc);
 int spent_new_run(struct reader *rd); /* the process is another from here */
 int spent_finish(struct reader *rd);  /* *r has the totals */

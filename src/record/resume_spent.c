@@ -88,6 +88,36 @@ int spent_other(struct reader *rd, const struct json *doc, int model, int usage)
 	return rc;
 }
 
+static void forget_tried(struct spent *s)
+{
+	free(s->tried_model);
+	s->tried_model = NULL;
+}
+
+int spent_compact(struct reader *rd, const struct json *doc, int model, int usage)
+{
+	forget_tried(&rd->spent); /* they are in it */
+	return spent_other(rd, doc, model, usage);
+}
+
+int spent_retry(struct reader *rd, const struct json *doc)
+{
+	int model = json_get(doc, json_root(doc), "model"), usage = json_get(doc, json_root(doc), "usage");
+	struct spent *s = &rd->spent;
+	struct usage u = { 0 };
+
+	s->now.requests++;
+	if (json_type(doc, usage) != JSON_OBJECT || json_type(doc, model) != JSON_STRING)
+		return 0;
+	if (!s->tried_model) {
+		s->tried = (struct usage){ 0 };
+		s->tried_model = json_strdup(doc, model, NULL);
+	}
+	usage_read(&u, doc, usage);
+	usage_add(&s->tried, &u);
+	return s->tried_model ? 0 : -1;
+}
+
 static int64_t nano_usd(const struct json *doc, int tok)
 {
 	double usd;
@@ -126,6 +156,7 @@ int spent_result(struct reader *rd, const struct json *doc)
 	for (int key = json_first(doc, models); rc == 0 && key >= 0; key = json_next(doc, models, key))
 		rc = take_model(&t, doc, key);
 	s->open = false;
+	forget_tried(s);
 	session_totals_release(&s->before);
 	session_totals_release(&s->now);
 	s->now = t;
@@ -137,8 +168,10 @@ int spent_new_run(struct reader *rd)
 {
 	struct spent *s = &rd->spent;
 
-	if (close_answer(rd, false) || session_totals_add(&s->before, &s->now))
+	if (close_answer(rd, false) || (s->tried_model && pay(rd, s->tried_model, &s->tried)) ||
+	    session_totals_add(&s->before, &s->now))
 		return -1;
+	forget_tried(s);
 	session_totals_release(&s->now);
 	s->now.runs = 1;
 	return 0;
@@ -161,5 +194,6 @@ void spent_release(struct spent *s)
 	session_totals_release(&s->before);
 	session_totals_release(&s->now);
 	free(s->model);
+	free(s->tried_model);
 	*s = (struct spent){ 0 };
 }

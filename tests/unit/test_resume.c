@@ -427,6 +427,33 @@ static void a_second_run_in_the_file(void **state)
 	assert_int_equal(f->r.totals.runs, 3);
 }
 
+/* The state is told when an answer is accepted, and its calls may have begun before. */
+static void a_state_is_told_while_a_call_runs(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	begins(f, "t1", ",\"block\":" CALL("t1"));
+	answer(f, "m1", CALL("t1"), "\"tool_use\"");
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_history\",\"state\":{}");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.ninterrupted, 1);
+	assert_true(f->r.interrupted[0].started);
+}
+
+/* Before the conversation is told. */
+static void the_first_line_is_a_word_of_a_hook(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	user(f, TEXT("the hook says"), "");
+	history(f, "[{\"role\":\"user\",\"content\":[{\"old\":[0,0]}," TEXT("do it") "]}]", "");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:the hook says,do it");
+}
+
 static void a_record_that_begins_in_another_file(void **state)
 {
 	struct file *f = *state;
@@ -567,8 +594,8 @@ static void what_was_paid(void **state)
 	assert_int_equal(f->r.totals.tool_calls, 1);
 	assert_int_equal(f->r.totals.duration_ms, 90);
 	assert_int_equal(f->r.totals.nmodels, 3);
-	assert_int_equal(f->r.totals.models[0].usage.input, 11);
-	assert_int_equal(f->r.totals.models[0].cost_nano_usd, 16);
+	assert_int_equal(f->r.totals.models[0].usage.input, 10); /* the boundary tells of all that a summary took */
+	assert_int_equal(f->r.totals.models[0].cost_nano_usd, 15);
 	assert_int_equal(f->r.totals.models[1].cost_nano_usd, 120);
 	assert_string_equal(f->r.totals.models[2].model, "s");
 	assert_string_equal(f->r.summaries[0], "t1");
@@ -584,6 +611,28 @@ static void what_was_paid(void **state)
 	assert_int_equal(f->r.totals.duration_ms, 80);
 	assert_int_equal(f->r.totals.accepted.input, 17);
 	assert_false(f->r.totals.cost_lower_bound);
+}
+
+/* Attempts for a summary that nothing came of: the program ended before. */
+static void what_was_paid_for_a_summary_that_did_not_come(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	for (int i = 0; i < 2; i++)
+		line(f, SESSION,
+		     "\"type\":\"system\",\"subtype\":\"api_retry\",\"model\":\"c\",\"usage\":{\"input_tokens\":7,"
+		     "\"output_tokens\":1}");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.totals.requests, 2);
+	assert_int_equal(f->r.totals.nmodels, 1);
+	assert_int_equal(f->r.totals.models[0].usage.input, 14);
+	init(f); /* the next process, which does not come far either */
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\"");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.totals.runs, 2);
+	assert_int_equal(f->r.totals.models[0].usage.input, 14);
 }
 
 /* The line as it was, in a file of its own; what stands in the record is cut. */
@@ -734,6 +783,9 @@ int main(void)
 		T(a_new_message_is_not_ended),
 		T(an_old_result_that_was_given_again),
 		T(what_was_paid),
+		T(what_was_paid_for_a_summary_that_did_not_come),
+		T(a_state_is_told_while_a_call_runs),
+		T(the_first_line_is_a_word_of_a_hook),
 		T(a_cut_line_is_taken_whole),
 		T(a_directory_is_no_record),
 		T(fifty_megabytes_take_less_than_twice_their_conversation),
