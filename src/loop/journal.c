@@ -264,9 +264,9 @@ static void use_model(struct loop *l, const struct json *doc)
 
 static void read_ago(const struct json *doc, const char *key, int *turn)
 {
-	int64_t n = json_int_or(doc, json_get(doc, json_root(doc), key), -1);
+	int64_t n = json_int_or(doc, json_get(doc, json_root(doc), key), 0);
 
-	if (n >= 0 && n < INT32_MAX)
+	if (n > INT32_MIN && n < INT32_MAX) /* -1: before the turn that no answer was given to yet */
 		*turn = (int)-n;
 }
 

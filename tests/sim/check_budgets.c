@@ -22,7 +22,7 @@ static void fill(const struct sim *s, struct budget v[BUDGETS])
 		{ "max_turns", c->max_turns, w->turns, false },
 		{ "token_budget", c->token_budget, w->tokens, false },
 		{ "max_cost_usd", c->max_cost_nano_usd, w->cost, false },
-		{ "max_requests", c->max_requests, s->requests, false },
+		{ "max_requests", c->max_requests, sim_requests(s), false },
 		{ "max_tool_calls", c->max_tool_calls, s->tool_runs, true },
 		{ "wall_time_ms", c->wall_time_ms, s->clock - c->started, false },
 	};

@@ -29,7 +29,7 @@ static void check_session_start(struct sim *s, const struct hook_call *call)
 	}
 	if (!s->cfg.source || strcmp(call->source, s->cfg.source) != 0)
 		sim_problem(s, "the session's source is '%s'", call->source);
-	if (w->starts || !w->begins || s->requests)
+	if (w->starts || !w->begins || s->requests != w->requests_before)
 		sim_problem(s, "a session starts that has started");
 }
 
@@ -177,7 +177,7 @@ void check_asked(struct sim *s, const struct step *step)
 {
 	const struct witness *w = s->w;
 
-	if (s->requests == w->requests_before + 1 && sim_has_hook(s, HOOK_USER_PROMPT_SUBMIT) &&
+	if (s->requests == w->requests_before + 1 && !s->cfg.goes_on && sim_has_hook(s, HOOK_USER_PROMPT_SUBMIT) &&
 	    w->said[HOOK_USER_PROMPT_SUBMIT] != PASS)
 		sim_problem(s, "a prompt is sent, and hooks have said %d", w->said[HOOK_USER_PROMPT_SUBMIT]);
 	if (step->req->kind != MODEL_MAIN)

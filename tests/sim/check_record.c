@@ -18,6 +18,19 @@ static void read_history(struct sim *s, const struct event_history *v)
 	json_release(&doc);
 }
 
+/* What stands for a result that never came is in the conversation that a record was made to. */
+static void note_user(struct sim *s, const struct event *ev)
+{
+	const struct block *b = ev->u.user.block;
+	const struct history *h = &s->w->reader.history;
+	const struct message *last = h->n ? h->v[h->n - 1] : NULL;
+
+	for (size_t i = 0; s->w->resumed && last && i < last->n; i++)
+		if (last->blocks[i] == b)
+			return;
+	talk_line(&s->w->reader, ROLE_USER, ev->uuid, (struct block *)b, false);
+}
+
 void check_recorded(struct sim *s, const struct step *step)
 {
 	const struct event *ev = step->event;
@@ -28,7 +41,7 @@ void check_recorded(struct sim *s, const struct step *step)
 	if (ev->kind == EVENT_ASSISTANT && !a->error)
 		talk_line(t, ROLE_ASSISTANT, ev->uuid, (struct block *)a->block, a->stop_reason != NULL);
 	else if (ev->kind == EVENT_USER && !u->replay && u->block)
-		talk_line(t, ROLE_USER, ev->uuid, (struct block *)u->block, false);
+		note_user(s, ev);
 	else if (ev->kind == EVENT_TOMBSTONE)
 		for (size_t i = 0; i < ev->u.tombstone.n; i++)
 			talk_withdraw(t, ev->u.tombstone.uuids[i]);

@@ -209,6 +209,12 @@ void check_prefix(struct sim *s, const struct step *step)
 
 /* ---- 10: the gate ---- */
 
+/* To count costs nothing. */
+static int paid_requests(const struct sim *s)
+{
+	return sim_requests(s) - (s->counts - s->w->counts_gone);
+}
+
 static bool spent(const struct sim *s, int percent)
 {
 	const struct loop_config *c = &s->cfg;
@@ -216,7 +222,7 @@ static bool spent(const struct sim *s, int percent)
 	return (c->token_budget && s->w->tokens >= c->token_budget / 100 * percent + c->token_budget % 100) ||
 	       (c->max_cost_nano_usd &&
 	        s->w->cost >= c->max_cost_nano_usd / 100 * percent + c->max_cost_nano_usd % 100) ||
-	       (c->max_requests && s->requests - s->counts > c->max_requests);
+	       (c->max_requests && paid_requests(s) > c->max_requests);
 }
 
 void check_gate(struct sim *s, const struct step *step)
@@ -233,8 +239,8 @@ void check_gate(struct sim *s, const struct step *step)
 	if (c->max_cost_nano_usd && w->cost >= c->max_cost_nano_usd)
 		sim_problem(s, "a request after %lld nano-USD of %lld", (long long)w->cost,
 		            (long long)c->max_cost_nano_usd);
-	if (c->max_requests && s->requests - s->counts > c->max_requests)
-		sim_problem(s, "request %d of %lld", s->requests - s->counts, (long long)c->max_requests);
+	if (c->max_requests && paid_requests(s) > c->max_requests)
+		sim_problem(s, "request %d of %lld", paid_requests(s), (long long)c->max_requests);
 	if (step->req->kind == MODEL_MAIN && !w->in_turn && w->turns >= c->max_turns)
 		sim_problem(s, "a request after %d turns of %lld", w->turns, (long long)c->max_turns);
 	if (step->req->kind == MODEL_SUMMARY && spent(s, 90))

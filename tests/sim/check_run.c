@@ -323,7 +323,7 @@ void check_account(struct sim *s, const struct step *step)
 	} seen[] = {
 		{ "token_budget", s->w->tokens },
 		{ "max_cost_usd", s->w->cost },
-		{ "max_requests", s->requests },
+		{ "max_requests", sim_requests(s) },
 		{ "max_tool_calls", s->tool_runs },
 	};
 

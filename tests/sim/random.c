@@ -1,5 +1,6 @@
 /* A random world: models and their windows, limits, layers, signals, and the moods that answers are drawn by. */
 #include "answers.h"
+#include "crash.h"
 
 #define ROW(window, max, flags)                                                                                        \
 	{                                                                                                              \
@@ -195,6 +196,7 @@ void sim_draw_world(struct sim *s)
 	sim_draw_moods(s);
 	sim_draw_hooks(s);
 	sim_draw_user(s);
+	sim_draw_crashes(s);
 	if (sim_one_in(s, 10))
 		s->task_size = (size_t)ONE_OF(s, 2000, 100, 8000, 40000);
 }

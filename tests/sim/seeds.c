@@ -76,6 +76,23 @@ static bool both_executors(uint64_t seed, FILE *out)
 	return same;
 }
 
+/* Cut off, and gone on with from its record. */
+static bool cut_off(uint64_t seed, FILE *out)
+{
+	static struct sim s;
+	bool fine;
+
+	seed_prepare(&s, seed);
+	s.crashes = 1;
+	s.cfg.calls_wait = seed / 8 % 2;
+	sim_run(&s, SEED_TASK);
+	fine = !s.broken;
+	if (!fine)
+		shrink_and_tell(&s, out);
+	sim_release(&s);
+	return fine;
+}
+
 bool seed_holds(uint64_t seed, struct sim_cover *cover, FILE *out)
 {
 	static struct sim s;
@@ -86,5 +103,7 @@ bool seed_holds(uint64_t seed, struct sim_cover *cover, FILE *out)
 	sim_release(&s);
 	if (fine && seed % 8 == 3)
 		fine = both_executors(seed, out);
+	if (fine && seed % 8 == 5)
+		fine = cut_off(seed, out);
 	return fine;
 }

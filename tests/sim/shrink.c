@@ -16,6 +16,7 @@ static void play(const struct shrinking *k, struct sim *s, const uint32_t *v, si
 {
 	seed_prepare(s, k->first->seed);
 	s->calm = k->first->calm;
+	s->crashes = k->first->crashes;
 	s->cfg.calls_wait = k->first->cfg.calls_wait;
 	s->replay = true;
 	s->keep_answers = true;

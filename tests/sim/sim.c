@@ -1,4 +1,4 @@
-#include "world.h"
+#include "crash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,7 +173,9 @@ void sim_run(struct sim *s, const char *task)
 		sim_at(s, s->interrupt_at, LOOP_EV_INTERRUPT);
 	if (s->full_until)
 		sim_at(s, s->full_until, LOOP_EV_OUTPUT);
-	if (is_single(s)) { /* its result is told even if there is no memory */
+	if (s->crashes) {
+		sim_run_crashing(s, &deps);
+	} else if (is_single(s)) { /* its result is told even if there is no memory */
 		add_task(s, task);
 		witness_message(s, task);
 		loop_run(&s->cfg, &deps, &s->history, &s->out);

@@ -33,6 +33,7 @@
 #define SIM_MOODS      32
 #define SIM_HOOK_SORTS 9
 
+struct crash;
 struct sim_event;
 struct witness;
 
@@ -52,6 +53,7 @@ struct sim {
 	const char *const *attachments; /* told behind results; "-" ends what is told at a time. NULL = none */
 	bool stays_open;                /* the last message is not known to be the last */
 	bool any_world;                 /* the configuration is drawn as well */
+	int crashes;                    /* the run is cut off so often, at most, and gone on with, see crash.c */
 	bool replay;                    /* the draws are those in choices, then zeros */
 	int64_t window;                 /* of the made-up model, in tokens; 0 = it takes anything */
 	int bytes_per_token;            /* as it counts */
@@ -89,6 +91,7 @@ struct sim {
 	uint64_t steps;
 	/* private */
 	struct witness *w;
+	struct crash *crash;
 	const char *task;
 	int checking; /* row of the table of checks, -1 = none */
 	int64_t clock;

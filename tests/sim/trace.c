@@ -125,7 +125,7 @@ int sim_emit(void *ctx, struct event *ev, struct error *e)
 		s->w->unread = true;
 		return error_set(e, ERR_GONE, "stdout is gone");
 	}
-	snprintf(ev->uuid, sizeof ev->uuid, "uuid-%u", s->w->events);
+	snprintf(ev->uuid, sizeof ev->uuid, "00000000-0000-4000-9000-%012u", s->w->events);
 	sim_check(s, &(struct step){ .stage = AT_EVENT, .event = ev });
 	if (ev->kind == EVENT_RESULT)
 		sim_check(s, &(struct step){ .stage = AT_RESULT, .event = ev });

@@ -71,7 +71,7 @@ const struct catalog_row *witness_row(const struct sim *s, const char *model)
 
 /* ---- requests and what they cost ---- */
 
-static void keep_sent(struct sim *s, const struct history *h)
+void witness_sent(struct sim *s, const struct history *h)
 {
 	struct sent_list *l = &s->w->last_main;
 	size_t at = 0;
@@ -121,7 +121,7 @@ void witness_request(struct sim *s, const struct model_request *req)
 	w->declined = false;
 	if (!*w->first && req->messages->v[0]->blocks[0]->text)
 		snprintf(w->first, sizeof w->first, "%s", req->messages->v[0]->blocks[0]->text);
-	keep_sent(s, req->messages);
+	witness_sent(s, req->messages);
 	w->system = req->system;
 	w->tools = req->tools_json;
 	w->edited = w->edited_before = w->switched = w->server_dropped = false;
@@ -338,11 +338,16 @@ void witness_cut(struct sim *s, const char *id)
 	}
 }
 
-static void calls_settled(struct witness *w)
+void witness_settled(struct witness *w)
 {
 	w->accepted_runs = w->nran;
 	forget_all(w->open_calls, &w->nopen);
 	forget_all(w->answered, &w->nanswered);
+}
+
+void witness_call(struct witness *w, const char *id)
+{
+	remember(w->open_calls, &w->nopen, LENGTH(w->open_calls), id);
 }
 
 void witness_message(struct sim *s, const char *text)
@@ -368,7 +373,7 @@ void witness_message(struct sim *s, const char *text)
 	w->last = w->asked = CONT_NONE;
 	w->overloads = 0;
 	w->pending_lines = w->usable = 0; /* of an answer that was kept as far as it came */
-	calls_settled(w);
+	witness_settled(w);
 	w->begins = true;
 	s->ended = false;
 	forget_verdicts(w);
@@ -433,7 +438,8 @@ static void see_hook_texts(struct sim *s, const struct hook_answer *a)
 		return;
 	}
 	witness_due(s, a->context, compacted ? MARK_ANYWHERE : MARK_BEHIND);
-	witness_due(s, a->first_message, MARK_IN_FRONT);
+	if (!s->cfg.goes_on) /* there is nothing to stand in front of */
+		witness_due(s, a->first_message, MARK_IN_FRONT);
 }
 
 void witness_hook_answer(struct sim *s, const struct hook_answer *a)
@@ -522,7 +528,7 @@ static void see_transition(struct sim *s, const struct event_transition *t)
 	count_transition(s->w, to);
 	s->w->output_unsure |= to == CONT_SALVAGED_STREAM;
 	witness_near(s, to);
-	calls_settled(s->w);
+	witness_settled(s->w);
 	s->w->pending_lines = 0;
 }
 
@@ -535,7 +541,7 @@ static void see_tombstone(struct witness *w)
 	for (size_t i = w->accepted_runs; i < w->nran; i++)
 		w->ran[i].withdrawn = true;
 	w->usable = 0;
-	calls_settled(w);
+	witness_settled(w);
 	w->pending_lines = 0;
 }
 

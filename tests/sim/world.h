@@ -229,6 +229,8 @@ struct witness {
 	/* the record */
 	struct talk reader;
 	int prompts;
+	bool resumed;                   /* from a record */
+	int requests_gone, counts_gone; /* of processes that died */
 };
 
 void witness_open(struct sim *s);
@@ -247,7 +249,10 @@ void witness_stream_ends(struct witness *w);                                   /
 void witness_tool(struct sim *s, const char *id, const struct tool_result *r); /* its result is handed out */
 void witness_flight_ends(struct sim *s, enum model_kind kind);
 void witness_forget(struct sim *s, const char *id);
-void witness_cut(struct sim *s, const char *id); /* its result is shortened, and the tools know of that */
+void witness_settled(struct witness *w);                   /* all calls that were shown have their results */
+void witness_call(struct witness *w, const char *id);      /* this one is waiting for its */
+void witness_sent(struct sim *s, const struct history *h); /* what follows goes on from that */
+void witness_cut(struct sim *s, const char *id);           /* its result is shortened, and the tools know of that */
 const struct catalog_row *witness_row(const struct sim *s, const char *model);
 
 /* ---- check_budgets.c ---- */
@@ -258,6 +263,12 @@ const char *sim_mark(struct sim *s, char *out, size_t max);               /* a n
 void witness_due(struct sim *s, const char *text, enum mark_place place); /* the next request must hold its marks */
 void witness_erased(struct sim *s, const char *text);                     /* and none any of these */
 void witness_shown(struct sim *s, const char *text);
+
+/* Of this process. */
+static inline int sim_requests(const struct sim *s)
+{
+	return s->requests - s->w->requests_gone;
+}
 
 static inline bool sim_begins(const char *s, const char *prefix)
 {
