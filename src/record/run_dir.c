@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/digest.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/tree.h"
@@ -26,6 +27,7 @@ struct run_dir {
 	struct run_place place;
 	int64_t max_bytes;
 	bool resumes, left_alone;
+	char record[DIGEST_HEX + 1]; /* what stands for its path, "" = there is none */
 	bool tried;
 	struct error why;        /* why there is none, once tried */
 	char *tmp;               /* the tools' TMPDIR, owned, or NULL */
@@ -46,6 +48,8 @@ struct run_dir *run_dir_open(const struct run_dir_config *cfg, struct error *e)
 	}
 	d->max_bytes = cfg->max_bytes;
 	d->resumes = cfg->resumes;
+	if (cfg->record)
+		digest_of(cfg->record, strlen(cfg->record), d->record);
 	d->left_alone = cfg->left_alone;
 	if (run_place_init(&d->place, cfg, e) == 0)
 		return d;
@@ -226,16 +230,28 @@ const char *run_dir_store(struct run_dir *d, const char *name, const void *p, si
 	return NULL;
 }
 
-/* Named after the session, so that a run that goes on finds what one that was killed has left. NULL: errno says why. */
-static char *tmp_of_session(const struct run_dir *d, const char *base)
+static char *tmp_path(const char *base, const char *of, bool remove)
 {
 	char name[NAME_LEN + 32];
 	struct stat st;
 
-	snprintf(name, sizeof name, "quern-tmp-%.*s", NAME_LEN, d->place.session_id);
+	snprintf(name, sizeof name, "quern-tmp-%.*s", NAME_LEN, of);
 	char *path = private_path(base, name);
-	if (path && d->resumes && lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+	if (path && remove && lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
 		tree_remove(path);
+	return path;
+}
+
+/* Named so that a run that goes on finds what one that was killed has left: after the record, if it is known where that
+ * will be, since one that was killed at its start has told nobody the name of its session. NULL: errno says why. */
+static char *tmp_of_session(const struct run_dir *d, const char *base)
+{
+	char *path = tmp_path(base, d->place.session_id, d->resumes);
+
+	if (d->record[0]) {
+		free(path);
+		path = tmp_path(base, d->record, true);
+	}
 	if (path && private_dir(path) == 0)
 		return path;
 	free(path);

@@ -18,6 +18,7 @@ struct run_dir_config {
 	const char *session_id;
 	const char *const *writable_roots; /* absolute real paths, NULL terminated */
 	int64_t max_bytes;
+	const char *record; /* path of the record that is gone on with, if anything is in it; NULL = none */
 	bool resumes; /* the session goes on: its temporary directory that is there was left by a run that was killed */
 	bool left_alone; /* and nobody names a file in its run directory, which is then as one that was made now */
 };

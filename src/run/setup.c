@@ -103,6 +103,7 @@ static int make_run_dir(struct world *w, struct error *e)
 		                      .session_id = w->session_id,
 		                      .writable_roots = world_writable_roots(w),
 		                      .max_bytes = w->job->run_dir_bytes,
+		                      .record = w->job->resume_path,
 		                      .resumes = w->resumes,
 		                      .left_alone = w->resumes && !w->record.run_dir };
 

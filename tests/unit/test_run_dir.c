@@ -354,6 +354,28 @@ static void the_tools_tmpdir_goes_in_any_case(void **state)
 	assert_int_equal(access(at(p, "precious/file"), F_OK), 0);
 }
 
+/* Of a run that was killed before it told anybody its session nothing is known but the record that it was to have. */
+static void what_was_left_in_the_tmpdir_is_found_by_the_record(void **state)
+{
+	struct place *p = *state;
+	struct run_dir_config cfg = { .session_id = "one", .record = "/some/run.ndjson" };
+	char first[256], inside[300];
+
+	mkdir(at(p, "tmp"), 0755);
+	setenv("TMPDIR", at(p, "tmp"), 1);
+	struct run_dir *killed = run_dir_open(&cfg, &p->e);
+	assert_non_null(killed);
+	snprintf(first, sizeof first, "%s", run_dir_tmp(killed, &p->e));
+	snprintf(inside, sizeof inside, "%s/left", first);
+	assert_int_equal(mkdir(inside, 0700), 0);
+	cfg.session_id = "two";
+	p->d = run_dir_open(&cfg, &p->e);
+	assert_non_null(p->d);
+	assert_string_equal(run_dir_tmp(p->d, &p->e), first);
+	assert_int_equal(access(inside, F_OK), -1);
+	run_dir_free(killed, true);
+}
+
 /* As a user, a directory of mode 0 is of no use to its owner. */
 static void the_umask_does_not_count(void **state)
 {
@@ -469,6 +491,7 @@ int main(void)
 		T(what_is_kept_and_what_goes),
 		T(the_tools_tmpdir_goes_in_any_case),
 		T(the_umask_does_not_count),
+		T(what_was_left_in_the_tmpdir_is_found_by_the_record),
 		T(a_deep_tree_is_removed),
 #undef T
 	};
