@@ -221,7 +221,6 @@ static int make_tools(struct world *w, struct error *e)
 	cfg.max_spill = (size_t)job->tool_max_spill;
 	cfg.no_edits = sandbox_mode(w->sandbox) == SANDBOX_READ_ONLY ? "the sandbox is read-only" : NULL;
 	cfg.command_note = world_command_note(w);
-	cfg.unconfined = sandbox_mode(w->sandbox) == SANDBOX_OFF;
 	cfg.run_dir = w->run_dir;
 	cfg.tells_touched = job->memory_auto;
 	cfg.mask = world_mask;

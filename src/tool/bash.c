@@ -26,17 +26,15 @@ static const struct tool_param params[] = {
 	{ 0 },
 };
 
-/* A followed child that executes a set-user-ID program itself does not get its privileges (supervisor/follow.h). Bash
- * does that with the last command of its text, to save a fork; not if text follows, and empty lines do no harm but
- * where they would belong to a here-document or to a last backslash. Only a user who can gain anything needs it. */
+/* Bash becomes the last command of its text, to save a fork; then that one's directory would be followed, and git, make
+ * -C or mkdir -p end in another one than the shell's. (Without a sandbox such a program would not get its set-user-ID
+ * privileges either, see supervisor/follow.h.) It does not if text follows, and empty lines do no harm but behind a
+ * backslash. */
 static const char *command_end(const struct call *c)
 {
 	const struct input_value *command = &c->in.v[P_COMMAND];
 
-	if (!c->t->cfg.unconfined || geteuid() == 0 || strstr(command->s, "<<") || !command->n ||
-	    command->s[command->n - 1] == '\\')
-		return "";
-	return "\n\n";
+	return command->n && command->s[command->n - 1] == '\\' ? "" : "\n\n";
 }
 
 /* What SessionStart hooks left for the environment of commands is read before each. A file that is broken says so

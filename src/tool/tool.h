@@ -40,7 +40,6 @@ struct toolbox_config {
 	const char *const *child_env;    /* the whole environment of tools, "NAME=value", NULL terminated */
 	const char *const *named_env;    /* further variables, for external tools whose env names them; NULL = none */
 	const char *command_note;        /* said to the model behind what Bash is; NULL = nothing */
-	bool unconfined;                 /* the sandbox is off: tools may gain privileges that the user can gain */
 	bool tells_touched;              /* toolbox_touched is asked */
 	size_t max_spill;
 	struct run_dir *run_dir; /* for output that is too large; NULL = it is cut and not kept */

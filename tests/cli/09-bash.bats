@@ -62,6 +62,18 @@ err"
 	[ "$(result .duration_ms)" -lt 12000 ]
 }
 
+@test "where a program ends is not where the shell ends" {
+	serve "$(script "$(bash_call 'mkdir -p d/e && printf "all:\n\t@true\n" >d/Makefile && git init -q d; pwd')" "$(bash_call 'mkdir -p d/f/g')" \
+		"$(bash_call 'pwd; make -s -C d')" "$(bash_call 'pwd; git -C d status --short')" "$(bash_call 'pwd; cd d/e && make -s -C ..')" \
+		"$(bash_call 'pwd')" "$(say end)")"
+	q -p go --allowedTools Bash
+	exits 0
+	is "$(result_text 2)" "$(result_text 4 | head -n 1)"
+	is "$(result_text 4 | head -n 1)" "$(result_text 5 | head -n 1)"
+	is "$(result_text 5 | head -n 1)" "$(result_text 6 | head -n 1)"
+	is "$(result_text 7)" "$(result_text 6 | head -n 1)/d/e"
+}
+
 @test "a timeout ends the group and says how long it was" {
 	one_call "$(call Bash '{"command":"echo begun; sleep 301 & echo $! >child; sleep 302","timeout":700}')" --allowedTools Bash
 	exits 0
