@@ -186,7 +186,7 @@ static enum terminal_reason go_on(struct loop *l)
 {
 	const struct history *h = l->state.messages;
 
-	if (h->n && h->v[h->n - 1]->role == ROLE_ASSISTANT)
+	if (h->n && h->v[h->n - 1]->role == ROLE_ASSISTANT && !(l->state.pauses && l->state.same_turn))
 		loop_say(l, GO_ON);
 	loop_tell_context(l, HOOK_SESSION_START, l->start.context);
 	session_start_clear(&l->start);

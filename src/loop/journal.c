@@ -141,13 +141,16 @@ static void put_context(struct loop *l, struct json_out *o)
 	jo_raw(o, buf_str(&l->context_told), l->context_told.len);
 }
 
-static void put_state(struct loop *l, struct buf *out)
+/* `sent`: a request follows, which may be the last one once more. */
+static void put_state(struct loop *l, bool sent, struct buf *out)
 {
 	struct json_out o;
 
 	json_out_init(&o, out);
 	jo_object(&o);
 	jo_kstr(&o, "model", loop_model(l));
+	if (sent && !loop_is_new_request(l->state.transition))
+		jo_kstr(&o, "retries", continue_row(l->state.transition)->name);
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		int64_t n = field_get(l, &fields[i]);
 		if (n)
@@ -168,11 +171,11 @@ static void put_state(struct loop *l, struct buf *out)
 }
 
 /* True if it is not what was told last: that is what `state` holds then. */
-static bool state_changed(struct loop *l)
+static bool state_changed(struct loop *l, bool sent)
 {
 	struct buf now = BUF_INIT(BUF_HUGE);
 
-	put_state(l, &now);
+	put_state(l, sent, &now);
 	l->nomem |= now.failed != 0;
 	bool changed = now.len != l->state_told.len || memcmp(now.data, l->state_told.data, now.len) != 0;
 	if (changed) {
@@ -188,7 +191,7 @@ void journal_state(struct loop *l)
 {
 	struct event ev = { .kind = EVENT_HISTORY };
 
-	if (!l->cfg->journal || l->nomem || !state_changed(l))
+	if (!l->cfg->journal || l->nomem || !state_changed(l, false))
 		return;
 	ev.u.history.state = buf_str(&l->state_told);
 	loop_emit(l, &ev);
@@ -241,7 +244,7 @@ void journal_tell(struct loop *l)
 		ev.u.history.messages = buf_str(&list);
 		ev.u.history.messages_len = list.len;
 	}
-	if (state_changed(l))
+	if (state_changed(l, true))
 		ev.u.history.state = buf_str(&l->state_told);
 	if (!l->nomem && (told > 0 || ev.u.history.has_prompt || ev.u.history.state)) {
 		loop_emit(l, &ev);
@@ -275,6 +278,9 @@ static void take_state(struct loop *l, const struct json *doc)
 	int root = json_root(doc);
 	struct buf refused = BUF_INIT(sizeof l->refused - 1);
 
+	for (int r = CONT_NONE + 1; r < CONT_COUNT; r++)
+		if (json_eq(doc, json_get(doc, root, "retries"), continue_row((enum continue_reason)r)->name))
+			l->state.transition = (enum continue_reason)r;
 	use_model(l, doc); /* what was learned of the model comes behind it */
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
 		field_set(l, &fields[i], json_int_or(doc, json_get(doc, root, fields[i].key), 0));

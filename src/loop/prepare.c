@@ -187,15 +187,14 @@ static bool fits(struct loop *l, enum terminal_reason *stopped)
 	return false;
 }
 
-/* Does a new request stand before us, or the last one once more? */
-static bool is_new_request(enum continue_reason from)
+bool loop_is_new_request(enum continue_reason from)
 {
 	return from == CONT_NONE || from == CONT_MODEL_FALLBACK || continue_row(from)->new_turn;
 }
 
 bool loop_prepare(struct loop *l, enum terminal_reason *stopped)
 {
-	if (!is_new_request(l->state.transition))
+	if (!loop_is_new_request(l->state.transition))
 		return true;
 	if (!loop_pass_gate(l, !l->state.same_turn, false, stopped))
 		return false;

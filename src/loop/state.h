@@ -215,6 +215,8 @@ bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev);
 /* ---- prepare.c: phase 1 ---- */
 /* Makes the conversation fit before a new request of the main model. False: the run ends, *stopped says why. */
 bool loop_prepare(struct loop *l, enum terminal_reason *stopped);
+/* Does a new request stand before us, or the last one once more? */
+bool loop_is_new_request(enum continue_reason from);
 /* The model with that index is asked from now on: its window, its tokens. */
 void loop_use_model(struct loop *l, size_t index);
 /* Marks for the model that is asked, anew: something that they follow from has changed. */

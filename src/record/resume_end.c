@@ -36,6 +36,7 @@ void reader_forget_answer(struct reader *rd)
 	rd->answer = NULL;
 	rd->answer_id = NULL;
 	rd->nanswer = 0;
+	rd->cut = false;
 }
 
 static const struct message *last_message(const struct reader *rd)
@@ -43,6 +44,17 @@ static const struct message *last_message(const struct reader *rd)
 	const struct history *h = &rd->talk.history;
 
 	return h->n ? h->v[h->n - 1] : NULL;
+}
+
+/* The newest answer, which may have been replied to. */
+static const struct message *last_answer(const struct reader *rd)
+{
+	const struct history *h = &rd->talk.history;
+	size_t i = h->n;
+
+	while (i > 0 && i + 2 > h->n && h->v[i - 1]->role != ROLE_ASSISTANT)
+		i--;
+	return i > 0 && h->v[i - 1]->role == ROLE_ASSISTANT ? h->v[i - 1] : NULL;
 }
 
 /* Nothing is kept that may not stand at the end of an answer, see reply_keep_broken of the loop. */
@@ -59,7 +71,10 @@ static bool is_unsigned(const struct block *b)
 /* `at_end`: no call stands behind the answer's lines. */
 static void keep_answer(struct reader *rd, bool at_end)
 {
-	const struct message *m = last_message(rd);
+	const struct message *m = last_answer(rd);
+
+	if (!m)
+		return;
 	size_t n = rd->nanswer < m->n ? rd->nanswer : m->n; /* of its blocks: one for each line, the last ones */
 	size_t first = m->n - n;
 
@@ -69,8 +84,7 @@ static void keep_answer(struct reader *rd, bool at_end)
 		if (!at_end && !is_unsigned(b))
 			continue;
 		talk_withdraw(&rd->talk, rd->answer[i]);
-		m = last_message(rd);
-		if (!m || m->role != ROLE_ASSISTANT)
+		if (last_answer(rd) != m)
 			return;
 	}
 }
@@ -108,7 +122,9 @@ int reader_close_answer(struct reader *rd, struct error *e)
 {
 	const struct message *m = last_message(rd);
 
-	if (rd->nanswer && m && m->role == ROLE_ASSISTANT) {
+	if (rd->cut) {
+		keep_answer(rd, true);
+	} else if (rd->nanswer && m && m->role == ROLE_ASSISTANT) {
 		if (rd->nbegun) /* what it has done cannot be undone, so that it was asked for must stand */
 			keep_answer(rd, !waits_for_line(rd));
 		else
@@ -116,6 +132,11 @@ int reader_close_answer(struct reader *rd, struct error *e)
 	}
 	if (add_begun(rd, e))
 		return -1;
+	/* words behind a turn that was paused: it is over */
+	m = last_message(rd);
+	if (m && m->role == ROLE_USER && m->blocks[m->n - 1]->kind == BLOCK_TEXT &&
+	    history_drop_server_calls(&rd->talk.history) < 0)
+		return error_nomem(e);
 	rd->talk.open = false;
 	reader_forget_answer(rd);
 	return 0;

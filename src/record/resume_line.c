@@ -137,7 +137,9 @@ static int take_history(struct reader *rd, const struct json *doc, struct error 
 
 	if (messages >= 0 && talk_set(&rd->talk, doc, messages, e))
 		return -1;
-	reader_forget_answer(rd); /* what has begun stays so: a state alone is told before there are results */
+	/* A state alone is told before there are results, and does not say what is kept of an answer. */
+	if (messages >= 0 || !rd->cut)
+		reader_forget_answer(rd);
 	rd->talk.open = false;
 	if (json_type(doc, state) == JSON_OBJECT && replace(&rd->r->loop_state, raw_dup(doc, state)))
 		return error_nomem(e);
@@ -200,6 +202,13 @@ static int begin_answer(struct reader *rd, const struct json *doc, int message)
 	return json_type(doc, id) == JSON_STRING ? replace(&rd->answer_id, json_strdup(doc, id, NULL)) : 0;
 }
 
+static bool was_cut(const struct json *doc, int message)
+{
+	int stop = json_get(doc, message, "stop_reason");
+
+	return json_eq(doc, stop, "max_tokens") || json_eq(doc, stop, "model_context_window_exceeded");
+}
+
 static int take_assistant(struct reader *rd, const struct json *doc, struct error *e)
 {
 	int message = member(doc, "message"), content = json_get(doc, message, "content");
@@ -220,7 +229,9 @@ static int take_assistant(struct reader *rd, const struct json *doc, struct erro
 	}
 	if (ends) {
 		rd->talk.open = false;
-		reader_forget_answer(rd);
+		rd->cut = was_cut(doc, message);
+		if (!rd->cut)
+			reader_forget_answer(rd);
 	}
 	return rc;
 }
@@ -251,7 +262,7 @@ static int take_user(struct reader *rd, const struct json *doc, struct error *e)
 	if (json_bool(doc, member(doc, "isReplay"), &shown_again) && shown_again)
 		return 0;
 	not_ended(rd->r);
-	reader_forget_answer(rd); /* whatever its end was: it has results */
+	rd->cut |= rd->nanswer > 0; /* it has no end, and is replied to: it broke */
 	take_uuid(uuid, doc, member(doc, "uuid"));
 	for (int at = json_first(doc, content); rc == 0 && at >= 0; at = json_next(doc, content, at)) {
 		struct block *b = block_of(doc, at, e);

@@ -40,6 +40,7 @@ struct reader {
 	char (*answer)[UUID_LEN + 1];
 	size_t nanswer;
 	char *answer_id; /* of its message */
+	bool cut;        /* or of one that was cut, or broke, as long as it is not told what is kept of it */
 	bool known;      /* an init line of ours was there */
 	size_t foreign;  /* the first line that no run of ours writes in front of its init; 0 = none */
 };

@@ -336,7 +336,7 @@ static int model_start(void *ctx, const struct model_request *req, struct error 
 	}
 	if (req->kind == MODEL_MAIN && !c->dead && c->requests && --c->requests == 0) {
 		/* what a session's start brings is told beside */
-		c->unsent = s->w->paused || sim_has_hook(s, HOOK_SESSION_START) ? 0 : digest(req);
+		c->unsent = sim_has_hook(s, HOOK_SESSION_START) ? 0 : digest(req);
 		c->quiet = true;
 		die(c);
 	}

@@ -168,6 +168,10 @@ static void take_guards(struct sim *s, const char *state)
 	w->objections = number(&doc, "stop_blocks");
 	w->target_nudges = number(&doc, "nudges");
 	w->in_turn = number(&doc, "same_turn") != 0;
+	for (int i = CONT_NONE + 1; i < CONT_COUNT; i++)
+		if (json_eq(&doc, json_get(&doc, json_root(&doc), "retries"),
+		            continue_row((enum continue_reason)i)->name))
+			w->last = (enum continue_reason)i;
 	w->noted = number(&doc, "turns_warned") != 0;
 	w->notes = number(&doc, "budget_warned");
 	w->guess = json_int_or(&doc, json_get(&doc, json_root(&doc), "anchor_tokens"), -1) < 0;
@@ -245,6 +249,7 @@ void witness_revive(struct sim *s, const struct resumed *r, bool quiet)
 	w->tools = s->cfg.tools_json;
 	w->requests_before = w->requests_gone = s->requests;
 	w->counts_gone = s->counts;
+	w->edited = w->edited_before = w->switched = w->server_dropped = false;
 	witness_sent(s, &s->history);
 	talk_release(&w->reader);
 	history_copy(&w->reader.history, &s->history, 0, s->history.n);

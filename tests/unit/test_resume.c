@@ -442,6 +442,36 @@ static void a_state_is_told_while_a_call_runs(void **state)
 	assert_true(f->r.interrupted[0].started);
 }
 
+/* What the loop leaves out of an answer that was cut is told with the next request: here there is none. */
+static void an_answer_was_cut(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"\"}", "null");
+	answer(f, "m1", TEXT("The first"), "\"max_tokens\"");
+	user(f, TEXT("Go on"), "");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:The first u:Go on");
+}
+
+static void words_stand_behind_a_turn_that_was_paused(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("I search"), "null");
+	answer(f, "m1", "{\"type\":\"server_tool_use\",\"id\":\"s1\",\"name\":\"web_search\",\"input\":{}}",
+	       "\"pause_turn\"");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.history.v[1]->n, 2); /* it may go on */
+	user(f, TEXT("Go on"), "");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:I search u:Go on");
+}
+
 /* Before the conversation is told. */
 static void the_first_line_is_a_word_of_a_hook(void **state)
 {
@@ -785,6 +815,8 @@ int main(void)
 		T(what_was_paid),
 		T(what_was_paid_for_a_summary_that_did_not_come),
 		T(a_state_is_told_while_a_call_runs),
+		T(an_answer_was_cut),
+		T(words_stand_behind_a_turn_that_was_paused),
 		T(the_first_line_is_a_word_of_a_hook),
 		T(a_cut_line_is_taken_whole),
 		T(a_directory_is_no_record),
