@@ -66,7 +66,7 @@ static bool in_tool_loop(const struct history *h)
 #define OF_THE_SERVER (WITHOUT_CACHE_MARKS | WITHOUT_BETAS)
 
 /* Another model reads no thinking but its own. */
-static void strip_thinking(struct loop *l)
+void loop_strip_thinking(struct loop *l)
 {
 	int stripped = context_strip_thinking(l->state.messages);
 
@@ -74,6 +74,14 @@ static void strip_thinking(struct loop *l)
 		l->nomem = true;
 	if (stripped > 0 && loop_thinking_budget(l) && in_tool_loop(l->state.messages))
 		l->without_once |= WITHOUT_THINKING;
+}
+
+void loop_forget_model(struct loop *l)
+{
+	l->without &= OF_THE_SERVER;
+	l->refused[0] = '\0';
+	l->cap_clamp = l->cap_room = 0;
+	l->estimate.anchor_tokens = -1; /* its tokens are other ones: what the first model's usage told says little */
 }
 
 struct verdict loop_fall_back(struct loop *l, const struct verdict *v)
@@ -84,13 +92,10 @@ struct verdict loop_fall_back(struct loop *l, const struct verdict *v)
 	l->state.compact.tried = 0; /* what did not fit the one may fit the other, and the other way round */
 	l->falls_back = false;
 	l->overloads = 0;
-	l->without &= OF_THE_SERVER;
-	l->refused[0] = '\0';
-	l->cap_clamp = l->cap_room = 0;
-	l->estimate.anchor_tokens = -1; /* its tokens are other ones: what the first model's usage told says little */
+	loop_forget_model(l);
 	loop_use_model(l, l->model + 1);
 	ev.u.model_switch.to = loop_model(l);
 	loop_emit(l, &ev);
-	strip_thinking(l);
+	loop_strip_thinking(l);
 	return v->cont ? *v : verdict_go(CONT_MODEL_FALLBACK, &l->state);
 }

@@ -295,10 +295,29 @@ static void take_state(struct loop *l, const struct json *doc)
 	loop_set_marks(l);
 }
 
+/* Thinking is of a model, and may be of what stood in front of it. Not before all places in the conversation are read.
+ */
+static void settle_thinking(struct loop *l, bool other_model)
+{
+	const struct history *h = l->state.messages;
+	bool at_end = h->n && l->old_messages == h->n;
+	bool all = at_end && l->old_blocks == h->v[h->n - 1]->n; /* a message that the run goes on with */
+
+	if (other_model)
+		loop_forget_model(l);
+	if (other_model || (l->cfg->resume_moved && loop_row(l)->flags & CAT_THINKING_BOUND))
+		loop_strip_thinking(l);
+	if (at_end)
+		l->old_messages = h->n;
+	if (all)
+		l->old_blocks = h->n ? h->v[h->n - 1]->n : 0;
+}
+
 int journal_resume(struct loop *l, struct error *e)
 {
 	const struct loop_config *cfg = l->cfg;
 	struct json doc = JSON_INIT;
+	bool other = false;
 	int rc = 0;
 
 	if (cfg->resume_talk) {
@@ -311,13 +330,16 @@ int journal_resume(struct loop *l, struct error *e)
 		take_state(l, &doc);
 		rc = context_state_read(l->context, l->state.messages, &doc, json_get(&doc, json_root(&doc), "context"),
 		                        e);
+		other = !json_eq(&doc, json_get(&doc, json_root(&doc), "model"), loop_model(l));
 		json_release(&doc);
 	}
 	for (size_t r = 0; !rc && l->state.messages->n > 2 * r + 2; r++)
 		rc = context_round_restored(l->context, l->state.messages, r);
 	for (const char *const *s = cfg->resume_summaries; !rc && s && s[0] && s[1]; s += 2)
 		rc = context_round_summary(l->context, s[0], s[1], strlen(s[1]));
-	return rc ? -1 : 0;
+	if (!rc && cfg->resume_talk)
+		settle_thinking(l, other);
+	return rc || l->nomem ? -1 : 0;
 }
 
 void journal_release(struct loop *l)

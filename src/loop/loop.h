@@ -64,6 +64,7 @@ struct loop_config {
 	const char *const *resume_summaries; /* lines about rounds: the name of one, its line, ...; NULL terminated */
 	struct talk *resume_talk;            /* what whoever reads these events knows already, because they go on behind
 	                                        those of the record; its content is taken over. NULL = nothing */
+	bool resume_moved; /* system text or tools are not what they were: thinking may be bound to them */
 	const struct session_totals *resume_paid; /* by earlier runs: budgets of tokens and cost count it */
 };
 

@@ -337,6 +337,10 @@ struct verdict loop_salvage(struct loop *l);
 /* l->falls_back, and the verdict v is no Terminal: goes on with the next model. A Continue stands (what was begun is
  * kept), without one the turn starts again. */
 struct verdict loop_fall_back(struct loop *l, const struct verdict *v);
+/* Another model is asked: what was learned of the one before. */
+void loop_forget_model(struct loop *l);
+/* And the thinking of that one, or of what stood behind something else. */
+void loop_strip_thinking(struct loop *l);
 
 /* ---- summary.c: lines about rounds, made in the background ---- */
 /* A round has come to its end: asks for one, if nothing speaks against it. */

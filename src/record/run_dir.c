@@ -268,6 +268,19 @@ static char *tmp_of_any_name(const char *base)
 	return NULL;
 }
 
+void run_dir_remove_tmp(const char *session_id, const char *record)
+{
+	const char *given = getenv("TMPDIR");
+	const char *const bases[] = { given && given[0] == '/' ? given : "/tmp", "/tmp" };
+	char of_record[DIGEST_HEX + 1];
+
+	digest_of(record, strlen(record), of_record);
+	for (size_t i = 0; i < sizeof bases / sizeof bases[0]; i++) {
+		free(tmp_path(bases[i], session_id, true));
+		free(tmp_path(bases[i], of_record, true));
+	}
+}
+
 const char *run_dir_tmp(struct run_dir *d, struct error *e)
 {
 	const char *given = getenv("TMPDIR");

@@ -44,6 +44,8 @@ int64_t run_dir_left(struct run_dir *d);
 const char *run_dir_store(struct run_dir *d, const char *name, const void *p, size_t n, struct error *e);
 /* A private 0700 directory for the tools' TMPDIR, under $TMPDIR or /tmp; NULL with *e. Removed by free. */
 const char *run_dir_tmp(struct run_dir *d, struct error *e);
+/* What killed runs have left of theirs, where no other will be made. */
+void run_dir_remove_tmp(const char *session_id, const char *record);
 /* Removes what is to be removed (everything unless keep) and frees. */
 void run_dir_free(struct run_dir *d, bool keep);
 

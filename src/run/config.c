@@ -201,5 +201,6 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.audit = world_audit(w, c->system, c->tools_json),
 		.environment = w->environment,
 	};
+	c->resume_moved = w->resumes && world_record_moved(w, &c->init.audit);
 	world_fill_replayed(w, c);
 }

@@ -179,6 +179,13 @@ static const char *differs(const char *name, const char *was, const char *is)
 	return *was && is && strcmp(was, is) != 0 ? name : NULL;
 }
 
+bool world_record_moved(const struct world *w, const struct event_audit *is)
+{
+	const struct run_digests *was = &w->record.digests;
+
+	return differs("system", was->system, is->system) || differs("tools", was->tools, is->tools);
+}
+
 /* Another job, another directory: nothing that keeps the run from going on, but whoever reads it should know. */
 static void list_changes(const struct world *w, const struct event_init *init, const char *changed[5])
 {

@@ -122,6 +122,7 @@ static int repeat(struct world *w)
 {
 	struct error e = ERROR_INIT;
 
+	run_dir_remove_tmp(w->session_id, w->job->resume_path); /* it may have been killed behind its result */
 	if (world_repeat_result(w, &e) == 0)
 		return 0;
 	log_error("%s", e.msg);

@@ -290,6 +290,8 @@ void world_judge_record(struct world *w);
 const char *world_recorded_dir(const struct world *w); /* its run directory, NULL = none that could be used */
 /* The conversation, what tools and memory knew of it; needs the tools. */
 int world_take_record(struct world *w, struct error *e);
+/* Is what stands in front of the conversation another system text, or are there other tools, than the record tells? */
+bool world_record_moved(const struct world *w, const struct event_audit *is);
 /* Behind the first init event. */
 int world_tell_resumed(struct world *w, const struct event_init *init, struct error *e);
 /* Fills in what all runs came to. -1: no memory. */

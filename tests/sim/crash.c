@@ -414,7 +414,7 @@ static void forget_process(struct sim *s)
 	s->cfg.resume_summaries = NULL;
 	s->cfg.resume_talk = NULL;
 	s->cfg.resume_paid = NULL;
-	s->cfg.goes_on = false;
+	s->cfg.goes_on = s->cfg.resume_moved = false;
 	s->cfg.source = "startup";
 }
 
@@ -434,6 +434,14 @@ static void take_record(struct sim *s)
 	s->cfg.resume_paid = &r->totals;
 	s->cfg.goes_on = same_prompt(c);
 	s->cfg.source = "resume";
+	if (sim_one_in(s, 8)) { /* the job is another one now */
+		s->cfg.system = "You are another simulation.";
+		s->cfg.resume_moved = true;
+	}
+	if (sim_one_in(s, 8))
+		s->cfg.model = "sim-x";
+	if (s->cfg.resume_moved || !strcmp(s->cfg.model, "sim-x"))
+		c->unsent = 0;
 }
 
 /* False: there is nothing left to do, or no way to. */

@@ -138,7 +138,7 @@ static int number(const struct json *doc, const char *key)
 	return (int)json_int_or(doc, json_get(doc, json_root(doc), key), 0);
 }
 
-/* So often another model was asked. */
+/* So often another model was asked; -1: one that is not known any more. */
 static int model_index(const struct sim *s, const struct json *doc)
 {
 	int name = json_get(doc, json_root(doc), "model");
@@ -146,18 +146,19 @@ static int model_index(const struct sim *s, const struct json *doc)
 	for (size_t i = 0; i < s->cfg.nfallbacks && !json_eq(doc, name, s->cfg.model); i++)
 		if (json_eq(doc, name, s->cfg.fallbacks[i].name))
 			return (int)i + 1;
-	return 0;
+	return json_eq(doc, name, s->cfg.model) ? 0 : -1;
 }
 
 /* The guards of the message that is gone on with: as far as the record has come. */
-static void take_guards(struct sim *s, const char *state)
+/* True: another model was asked then. */
+static bool take_guards(struct sim *s, const char *state)
 {
 	struct witness *w = s->w;
 	struct json doc = JSON_INIT;
 	struct error e = ERROR_INIT;
 
 	if (!state || json_parse(&doc, state, strlen(state), JSON_BORROW, &e))
-		return;
+		return false;
 	w->recoveries = number(&doc, "recoveries");
 	w->pauses = number(&doc, "pauses");
 	w->salvages = number(&doc, "salvages");
@@ -175,10 +176,12 @@ static void take_guards(struct sim *s, const char *state)
 	w->noted = number(&doc, "turns_warned") != 0;
 	w->notes = number(&doc, "budget_warned");
 	w->guess = json_int_or(&doc, json_get(&doc, json_root(&doc), "anchor_tokens"), -1) < 0;
-	w->switches = w->fallbacks = model_index(s, &doc);
+	int index = model_index(s, &doc);
+	w->switches = w->fallbacks = index > 0 ? index : 0;
 	if (!number(&doc, "max_output"))
 		w->escalations = 0;
 	json_release(&doc);
+	return index < 0;
 }
 
 static void forget_process(struct witness *w)
@@ -223,7 +226,7 @@ static void take_account(struct sim *s, const struct resumed *r, bool quiet)
 void witness_revive(struct sim *s, const struct resumed *r, bool quiet)
 {
 	struct witness *w = s->w;
-	bool over = s->ended;
+	bool over = s->ended, unknown = false;
 	int turns = w->turns;
 
 	s->checking = -1;
@@ -238,7 +241,7 @@ void witness_revive(struct sim *s, const struct resumed *r, bool quiet)
 	w->switches = w->fallbacks = 0;
 	w->refilled -= quiet ? turns : 1000; /* a compaction that the record does not know is made again */
 	if (r)
-		take_guards(s, r->loop_state);
+		unknown = take_guards(s, r->loop_state);
 	w->paused = w->in_turn && s->history.n && s->history.v[s->history.n - 1]->role == ROLE_ASSISTANT;
 	s->ended = false;
 	if (s->cfg.goes_on && over)
@@ -250,6 +253,10 @@ void witness_revive(struct sim *s, const struct resumed *r, bool quiet)
 	w->requests_before = w->requests_gone = s->requests;
 	w->counts_gone = s->counts;
 	w->edited = w->edited_before = w->switched = w->server_dropped = false;
+	if (r) { /* thinking is of a model, and may be of what stood in front */
+		w->switched = unknown;
+		w->edited = w->edited_before = w->switched || s->cfg.resume_moved;
+	}
 	witness_sent(s, &s->history);
 	talk_release(&w->reader);
 	history_copy(&w->reader.history, &s->history, 0, s->history.n);

@@ -373,6 +373,8 @@ static void what_was_left_in_the_tmpdir_is_found_by_the_record(void **state)
 	assert_non_null(p->d);
 	assert_string_equal(run_dir_tmp(p->d, &p->e), first);
 	assert_int_equal(access(inside, F_OK), -1);
+	run_dir_remove_tmp("two", cfg.record); /* there is nothing left to do */
+	assert_int_equal(access(first, F_OK), -1);
 	run_dir_free(killed, true);
 }
 
