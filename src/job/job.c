@@ -182,11 +182,6 @@ static void take_hook_failure(struct job *job)
 			h->blocks = !strcmp(job->hook_failure, "block");
 }
 
-static bool same_path(const char *a, const char *b)
-{
-	return a && b && !strcmp(a, b);
-}
-
 static void check_replay(struct setter *s)
 {
 	const struct job *job = s->job;
@@ -202,17 +197,11 @@ static void check_replay(struct setter *s)
 static void cross_check(struct setter *s)
 {
 	struct job *job = s->job;
-	struct origin provider = { SOURCE_DEFAULT, "model.provider", false },
-	              events = { SOURCE_DEFAULT, "events", false }, record = { SOURCE_DEFAULT, "record", false };
+	struct origin provider = { SOURCE_DEFAULT, "model.provider", false };
 
 	if (!job->replay_path && job->provider && !strcmp(job->provider, "replay"))
 		setter_fail(s, &provider, NULL, NULL, "replay needs a tape: --replay FILE, or replay: in the job");
-	if (same_path(job->events_path, job->replay_path))
-		setter_fail(s, &events, NULL, NULL, "must not be the tape that is replayed");
-	if (same_path(job->record_path, job->replay_path))
-		setter_fail(s, &record, NULL, NULL, "must not be what is replayed");
-	if (same_path(job->record_path, job->events_path))
-		setter_fail(s, &record, NULL, NULL, "must not be the file of the events");
+	setter_check_files(s);
 	check_fallback(s);
 	check_input(s);
 	check_verify(s);

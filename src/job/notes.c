@@ -106,7 +106,8 @@ const struct job_note job_notes[] = {
 	{ "output.hook_events", "Without it only those are told that object or fail" },
 	{ "output.partial", "They come as stream_event lines, with the output format stream-json only" },
 	{ "events", "It gets every line whatever goes to stdout, and is made for its owner only if it is missing. It "
-	            "must not be the file that stdout goes to, nor the tape that is replayed" },
+	            "must not be the file that stdout goes to, nor one that the job names for something else, but for "
+	            "resume" },
 	{ "replay", "A tape is written by hand, or is what a run wrote to stdout or --events; see quern-tape(5). A "
 	            "bundle is what "
 	            "--record wrote; see REPLAY. Neither needs a key or a network" },

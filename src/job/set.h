@@ -62,6 +62,9 @@ int setter_tools(struct setter *s, struct job *into, const struct yaml_node *v, 
 int setter_hooks(struct setter *s, struct job *into, const struct yaml_node *v, const struct origin *o);
 int setter_price(struct setter *s, struct job *into, const struct yaml_node *v, const struct origin *o);
 
+/* files.c: an error for each file that would be written over another one that the job names. */
+void setter_check_files(struct setter *s);
+
 /* One error line: "label:line:col: " for files, "label: " else, then path and ": " if there is a path. Returns -1. */
 int setter_fail(struct setter *s, const struct origin *o, const struct yaml_node *at, const char *path, const char *fmt,
                 ...) __attribute__((format(printf, 5, 6)));

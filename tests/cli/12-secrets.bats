@@ -99,7 +99,11 @@ scan() { # everything the run left, plain and in base64
 @test "empty and very long keys: an error or sent, never a crash" {
 	serve '[{"text":"hi","repeat":true}]'
 	ANTHROPIC_API_KEY='' q -p hi
-	[ "$rc" = 2 ] || [ "$rc" = 0 ]
+	exits 0 completed
+	is "$(ev 'select(.subtype=="init").apiKeySource')" none
+	printf 'tape: 1\nanswers: [{text: hi}]\n' | tape tape.yaml
+	ANTHROPIC_API_KEY='' q -p hi --replay "$T/tape.yaml" --set model.api_key_env=NOT_THERE
+	exits 0 completed
 	ANTHROPIC_API_KEY=$(head -c 100000 /dev/zero | tr '\0' k) q -p hi
 	[ "$rc" = 2 ] || [ "$rc" = 0 ]
 }

@@ -191,13 +191,24 @@ two"
 }
 
 @test "a record does not take the place of what else is read or written" {
-	: >"$T/t.yaml"
+	echo 'tape: 1' >"$T/t.yaml"
 	q -p go --replay "$T/t.yaml" --record "$T/t.yaml"
 	exits 2
 	err_has "record: must not be what is replayed"
 	q -p go --events "$T/run" --record "$T/run"
 	exits 2
 	err_has "record: must not be the file of the events"
+	[ ! -e "$T/run" ]
+	ln "$T/t.yaml" "$T/other.yaml"
+	q -p go --replay "$T/t.yaml" --events "$T/other.yaml"
+	exits 2
+	err_has "events: must not be what is replayed"
+	is "$(cat "$T/t.yaml")" "tape: 1"
+	printf 'version: 1\nprompt: go\n' >"$T/job.yaml"
+	q --events "$T/job.yaml" "$T/job.yaml"
+	exits 2
+	err_has "events: must not be the job file"
+	is "$(wc -l <"$T/job.yaml")" 2
 }
 
 @test "each kind of request is put together again, whatever made the conversation smaller" {

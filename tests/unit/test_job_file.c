@@ -96,7 +96,7 @@ static const struct wrong wrongs[] = {
 	{ "max_turns: 5", "job.yaml:1:1: max_turns: unknown key (did you mean limits.max_turns?)\n" },
 	{ "limit: {max_turns: 5}", "job.yaml:1:1: limit: unknown key (did you mean limits?)\n" },
 	{ "limits.max_turns: 5", "job.yaml:1:1: limits.max_turns: unknown key\n" },
-	{ "archive: off", "job.yaml:1:1: archive: unknown key\n" },
+	{ "archive: off", "job.yaml:1:1: archive: unknown key (did you mean workspace.archive?)\n" },
 	{ "\"a\\nb\": 1", "job.yaml:1:1: a?b: unknown key\n" },
 	{ "version: 2", "job.yaml:1:10: version: must be 1, not '2'\n" },
 
@@ -156,7 +156,13 @@ static const struct wrong wrongs[] = {
 	{ "env: {'A=B': c}", "job.yaml:1:7: env.A=B: a variable's name must not hold '=' or control characters\n" },
 	{ "env: [A]", "job.yaml:1:6: env: must be a map of names to strings\n" },
 	{ "stdin: all", "job.yaml:1:8: stdin: must be none or context, not 'all'\n" },
-	{ "events: a\nreplay: a", "events: must not be the tape that is replayed\n" },
+	{ "events: a\nreplay: a", "events: must not be what is replayed\n" },
+	{ "events: a\nrecord: a", "record: must not be the file of the events\n" },
+	{ "record: a\nreplay: a", "record: must not be what is replayed\n" },
+	{ "record: a\nworkspace: {save: a}", "workspace.save: must not be the record\n" },
+	{ "workspace: {save: a, patch: a}", "workspace.patch: must not be what workspace.save names\n" },
+	{ "resume: a\nworkspace: {patch: a}", "workspace.patch: must not be what is resumed\n" },
+	{ "workspace: {archive: a, save: a}", "workspace.save: must not be the archive of the workspace\n" },
 
 	/* YAML itself */
 	{ "", "job.yaml: the job file is empty\n" },

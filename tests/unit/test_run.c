@@ -147,7 +147,7 @@ static void a_named_variable_must_be_there(void **state)
 	(void)state;
 	start(&w, &job, envp);
 	assert_int_equal(world_take_key(&w, &e), -1);
-	assert_string_equal(e.msg, "model.api_key_env: the variable 'MINE' is not set");
+	assert_string_equal(e.msg, "model.api_key_env: the variable 'MINE' is not set or is empty");
 	stop(&w);
 }
 

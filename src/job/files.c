@@ -1,0 +1,57 @@
+/* The files that a job names: none is written over another, and only a record is both read and written. */
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "job/set.h"
+
+static const struct named {
+	const char *key, *what;
+	size_t at;
+	bool written;
+} files[] = {
+	{ "events", "the file of the events", offsetof(struct job, events_path), true },
+	{ "record", "the record", offsetof(struct job, record_path), true },
+	{ "workspace.save", "what workspace.save names", offsetof(struct job, workspace_save), true },
+	{ "workspace.patch", "what workspace.patch names", offsetof(struct job, workspace_patch), true },
+	{ "resume", "what is resumed", offsetof(struct job, resume_path), false },
+	{ "replay", "what is replayed", offsetof(struct job, replay_path), false },
+	{ "workspace.archive", "the archive of the workspace", offsetof(struct job, archive), false },
+	{ "", "the job file", offsetof(struct job, job_file), false },
+};
+
+static const char *path_of(const struct job *job, const struct named *f)
+{
+	return *(const char *const *)(const void *)((const char *)job + f->at);
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	if (!a || !b)
+		return false;
+	return !strcmp(a, b) ||
+	       (!stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+/* A run that is gone on with may write behind what it has written. */
+static bool is_allowed(const struct named *a, const struct named *b)
+{
+	return !strcmp(b->key, "resume") && (!strcmp(a->key, "events") || !strcmp(a->key, "record"));
+}
+
+void setter_check_files(struct setter *s)
+{
+	const struct named *end = files + sizeof files / sizeof *files;
+
+	for (const struct named *a = files; a->written; a++) {
+		for (const struct named *b = a + 1; b < end; b++) {
+			if (is_allowed(a, b) || !same_file(path_of(s->job, a), path_of(s->job, b)))
+				continue;
+			struct origin o = { SOURCE_DEFAULT, b->written ? b->key : a->key, false };
+			setter_fail(s, &o, NULL, NULL, "must not be %s", b->written ? a->what : b->what);
+			s->job->events_path = NULL; /* not even this error may be written there */
+		}
+	}
+}
