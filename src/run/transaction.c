@@ -543,8 +543,10 @@ int world_end_changes(struct world *w, bool completed, struct error *e)
 		return 0;
 	c->settled = true;
 	c->told.transaction = c->transaction;
-	int rc = settle(w, completed, e);
-	if (!rc || !c->transaction) {
+	/* What a result would have to say is lost: as with a run that was killed, the next one finds the copy. */
+	bool untold = c->transaction && !completed && w->recorder && recorder_gone(w->recorder);
+	int rc = untold ? 0 : settle(w, completed, e);
+	if (!untold && (!rc || !c->transaction)) {
 		discard(w);
 		return rc;
 	}

@@ -18,7 +18,7 @@ crash() { "$PY" "$LIB/crash.py" "$QUERN" "$@"; }
 	command -v strace >/dev/null || skip "no strace"
 	strace -qq -o /dev/null true || skip "nothing may be traced here"
 	! sanitized || skip "a sanitized program says at its end that it was traced"
-	crash 12 --variant events --variant stdout --variant bundle --fault write --fault fsync
+	crash 16 --variant events --variant stdout --variant bundle --variant transaction --fault write --fault fsync
 }
 
 @test "a device that is full: nothing is sent" {
