@@ -216,6 +216,7 @@ class Job:
         self.mark = f"crash-mark-{os.getpid()}-{rng.random()}"
         self.record = f"{self.dir}/run." + ("tar.zst" if variant == "bundle" else "ndjson")
         self.problems, self.kills, self.tears, self.starts = [], 0, 0, 0
+        self.early = 0  # ends before a line was there: nobody was told where the copy of the workspace is
         self.model = Model(variant, self.problem)
         self.model.moves = variant == "transaction" and fault is not None
         port = self.model.listen()
@@ -329,7 +330,8 @@ class Job:
     def tear(self):
         """The end of what was written last may be missing when a machine goes down; not what was waited for."""
         last = read(self.record)[:-1].rsplit(b"\n", 1)[-1]
-        if self.variant == "bundle" or len(last) < 2 or b'"quern_tool_start"' in last or self.rng.random() < 0.7:
+        waited = b'"quern_tool_start"' in last or b'"quern_history"' in last or b'"result"' in last
+        if self.variant == "bundle" or len(last) < 2 or waited or self.rng.random() < 0.7:
             return
         os.truncate(self.record, self.size() - self.rng.randrange(1, len(last) + 1))
         self.tears += 1
@@ -338,7 +340,7 @@ class Job:
         """One start of the program. True: it came to its end."""
         self.starts += 1
         self.killed = False
-        command, self.limit = self.command, None
+        command, self.limit, before = self.command, None, self.size()
         size = self.arm(moment) if moment and not self.fault else None
         if moment and self.fault:
             command = self.broken()
@@ -371,6 +373,7 @@ class Job:
             reader.wait()
         if self.killed:
             self.kills += 1
+            self.early += self.size() == before
             self.tear()
             return False
         if self.fault and moment and code != 0:
@@ -419,7 +422,7 @@ class Job:
         if left:
             self.problem(f"left in TMPDIR: {left}")
         left = [n for n in os.listdir(f"{self.dir}/place") if n != "work"]
-        if left:
+        if len(left) > self.early:
             self.problem(f"left beside the workspace: {left}")
         left = [n for n in os.listdir(f"{self.dir}/place/work") if n != "log.txt"]
         if left:
