@@ -6,6 +6,7 @@
 #include "base/json_out.h"
 #include "loop/state.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,13 +92,15 @@ static int64_t field_get(const struct loop *l, const struct field *f)
 	return 0;
 }
 
+/* None is below 0; whoever could write a smaller one could have a recovery made without end. */
 static void field_set(struct loop *l, const struct field *f, int64_t n)
 {
 	char *p = (char *)l + f->at;
 
+	n = n < 0 ? 0 : n;
 	switch (f->kind) {
 	case FIELD_INT:
-		*(int *)p = (int)n;
+		*(int *)p = n < INT_MAX / 2 ? (int)n : INT_MAX / 2; /* it is counted on */
 		break;
 	case FIELD_INT64:
 		*(int64_t *)p = n;

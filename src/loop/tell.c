@@ -50,14 +50,22 @@ static const struct {
 	size_t offset;
 	bool answers; /* when it is spent the model may still answer */
 	bool anew;    /* each message has its own */
+	bool session; /* counts on where another process had begun */
 } budgets[] = {
-	{ account_tokens, offsetof(struct loop_config, token_budget), false, false },
-	{ account_cost, offsetof(struct loop_config, max_cost_nano_usd), false, false },
-	{ used_requests, offsetof(struct loop_config, max_requests), false, false },
-	{ used_calls, offsetof(struct loop_config, max_tool_calls), true, false },
-	{ used_turns, offsetof(struct loop_config, max_turns), false, true },
-	{ used_time, offsetof(struct loop_config, wall_time_ms), false, false },
+	{ account_tokens, offsetof(struct loop_config, token_budget), false, false, true },
+	{ account_cost, offsetof(struct loop_config, max_cost_nano_usd), false, false, true },
+	{ used_requests, offsetof(struct loop_config, max_requests), false, false, false },
+	{ used_calls, offsetof(struct loop_config, max_tool_calls), true, false, false },
+	{ used_turns, offsetof(struct loop_config, max_turns), false, true, false },
+	{ used_time, offsetof(struct loop_config, wall_time_ms), false, false, false },
 };
+
+static bool is_near(const struct loop *l, size_t budget)
+{
+	int64_t max = *(const int64_t *)((const char *)l->cfg + budgets[budget].offset);
+
+	return max > 0 && budgets[budget].used(l) >= max - max / 10;
+}
 
 #define FINISH "Finish now: do only what is still needed and give your final answer."
 
@@ -67,8 +75,7 @@ static void warn_of_budget(struct loop *l)
 {
 	for (size_t i = 0; i < sizeof budgets / sizeof *budgets && !l->warned; i++) {
 		int64_t max = *(const int64_t *)((const char *)l->cfg + budgets[i].offset);
-		int64_t used = budgets[i].used(l);
-		if (max <= 0 || used < max - max / 10 || (used >= max && !budgets[i].answers) ||
+		if (!is_near(l, i) || (budgets[i].used(l) >= max && !budgets[i].answers) ||
 		    (l->account.warned && !budgets[i].anew))
 			continue;
 		l->warned = true;
@@ -76,6 +83,22 @@ static void warn_of_budget(struct loop *l)
 		loop_say(l, budgets[i].anew ? "The turns of this task are nearly used up. " FINISH
 		                            : "The budget of this run is nearly spent. " FINISH);
 	}
+}
+
+#define ANEW                                                                                                           \
+	"That the turns or the budget are nearly used up was said in an earlier run and does not hold any more: this " \
+	"run has more. Do all that the task needs."
+
+void loop_tell_anew(struct loop *l)
+{
+	bool warned = l->warned || l->account.warned;
+
+	for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++)
+		if (budgets[i].session && is_near(l, i))
+			return;
+	l->warned = l->account.warned = false;
+	if (warned)
+		loop_say(l, ANEW);
 }
 
 /* ---- files and messages ---- */
