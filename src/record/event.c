@@ -1,5 +1,6 @@
 /* What each kind of event holds. */
 #include "record/line.h"
+#include "record/resume.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -407,6 +408,20 @@ static void write_tool_start(struct line *l)
 	write_block(l, v->block);
 }
 
+static void write_states(struct json_out *o, const struct resumed_state *v, size_t n)
+{
+	jo_key(o, "states");
+	jo_array(o);
+	for (size_t i = 0; i < n; i++) {
+		jo_object(o);
+		jo_kstr(o, "tool_use_id", v[i].id);
+		jo_key(o, "state");
+		jo_raw(o, v[i].json, strlen(v[i].json));
+		jo_end(o);
+	}
+	jo_end(o);
+}
+
 static void write_resume(struct line *l)
 {
 	const struct event_resume *v = &l->ev->u.resume;
@@ -418,6 +433,18 @@ static void write_resume(struct line *l)
 	key_strings(o, "changed", v->changed);
 	jo_kint(o, "lines", (int64_t)v->lines);
 	jo_kbool(o, "torn", v->torn);
+	line_totals(o, v->totals);
+	if (v->prompt) {
+		jo_key(o, "prompt");
+		jo_array(o);
+		for (size_t i = 0; i < v->prompt->n; i++)
+			write_block(l, v->prompt->blocks[i]);
+		jo_end(o);
+	}
+	if (v->nstates)
+		write_states(o, v->states, v->nstates);
+	if (v->summaries)
+		key_strings(o, "summaries", v->summaries);
 }
 
 static void put_hook(struct json_out *o, const struct event_hook *v)

@@ -88,6 +88,7 @@ struct event_audit {
 	const char *job, *system, *tools;
 };
 struct session_totals; /* record/resume.h */
+struct resumed_state;
 
 struct event_init {
 	const char *cwd, *model, *permission_mode, *api_key_source, *provider;
@@ -191,6 +192,12 @@ struct event_resume {
 	const char *const *changed;     /* "job", "system", "tools", "cwd"; likewise */
 	size_t lines;                   /* that were read */
 	bool torn;                      /* the last one was not whole */
+	/* What a reader of this run's lines alone cannot know of the runs before; NULL = they stand in front of it. */
+	const struct session_totals *totals;
+	const struct message *prompt;       /* the user's newest words */
+	const struct resumed_state *states; /* of tool/ */
+	size_t nstates;
+	const char *const *summaries; /* lines about rounds: the name of one, its line, ...; NULL terminated */
 };
 /* A hook, or the verification: that it starts; that it has ended, with what it wrote. */
 struct event_hook {

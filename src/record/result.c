@@ -186,7 +186,7 @@ static int64_t session_cost(const struct session_totals *t)
 	return sum;
 }
 
-static void write_totals(struct json_out *o, const struct session_totals *t)
+void line_totals(struct json_out *o, const struct session_totals *t)
 {
 	if (!t)
 		return;
@@ -288,5 +288,5 @@ void line_write_result(struct line *l)
 		jo_kstr(o, "run_dir", v->run_dir);
 	write_workspace(o, v->workspace);
 	write_audit(o, v);
-	write_totals(o, v->totals);
+	line_totals(o, v->totals);
 }

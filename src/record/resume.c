@@ -109,9 +109,18 @@ static int take(struct lines *l, const struct json *doc, struct error *e)
 {
 	int file = json_get(doc, json_root(doc), "quern_file");
 
-	if (file < 0 || !reader_needs_whole(doc))
+	if (file < 0 || !reader_wants_whole(doc))
 		return reader_take(&l->rd, doc, e);
-	return take_whole(l, doc, file, e);
+	struct error why = ERROR_INIT;
+	if (take_whole(l, doc, file, &why) == 0)
+		return 0;
+	if (why.code != ERR_NOMEM && !reader_needs_whole(doc)) /* nothing of the conversation is lost */
+		return reader_take(&l->rd, doc, e);
+	*e = why;
+	return why.code == ERR_NOMEM ? -1
+	                             : error_prefix(e, "a part of the conversation is not there (put the file back, or "
+	                                               "begin anew without this "
+	                                               "record)");
 }
 
 /* Before our init stands nothing but what its start brings with it, or what a start that failed leaves behind. */
@@ -192,6 +201,12 @@ static int finish(struct lines *l, struct error *e)
 	if (!rd->known && rd->foreign)
 		return error_set(e, ERR_INPUT, "%s:%zu: this is not the record of a run of this program", rd->src->path,
 		                 rd->foreign);
+	if (!rd->talk.history.n && rd->elsewhere)
+		return error_set(
+		        e, ERR_INPUT,
+		        "%s: the run in it went on from another record, and ended before it had told what stands "
+		        "there: go on from that one",
+		        rd->src->path);
 	if (!rd->talk.history.n)
 		return 0;
 	if (reader_close_answer(rd, e) || reader_answer_calls(rd, e))

@@ -174,6 +174,7 @@ static int note_interrupted(struct resumed *r, const struct block *use, bool sta
 static int answer_call(struct reader *rd, const struct block *use)
 {
 	bool started = find_begun(rd, use->id) != NULL;
+	rd->spent.now.tool_calls += started;
 	const char *text = started ? UNKNOWN : INTERRUPTED;
 	struct block *b = block_new_tool_result(use->id, text, strlen(text), true);
 	int rc = b && talk_line(&rd->talk, ROLE_USER, NO_LINE, b, true) == 0 ? 0 : -1;

@@ -83,12 +83,6 @@ static int take_init(struct reader *rd, const struct json *doc, struct error *e)
 	                e);
 }
 
-static int take_resume(struct reader *rd, const struct json *doc, struct error *e)
-{
-	(void)doc;
-	return reader_close_answer(rd, e) || nomem_if(spent_new_run(rd), e) ? -1 : 0;
-}
-
 static void not_ended(struct resumed *r)
 {
 	r->ended = false;
@@ -332,6 +326,50 @@ static int note_summary(struct reader *rd, char *round, char *text)
 	return 0;
 }
 
+static int take_words(struct reader *rd, const struct json *doc, int words, struct error *e)
+{
+	struct message *m = message_new(ROLE_USER);
+	int rc = m ? 0 : error_nomem(e);
+
+	for (int at = json_first(doc, words); rc == 0 && at >= 0; at = json_next(doc, words, at)) {
+		struct block *b = block_of(doc, at, e);
+		rc = b ? nomem_if(message_add(m, b), e) : -1;
+	}
+	if (rc) {
+		message_unref(m);
+		return -1;
+	}
+	message_unref(rd->r->prompt);
+	rd->r->prompt = m;
+	return 0;
+}
+
+/* What stood in front of it, if that is in another file. */
+static int take_resume(struct reader *rd, const struct json *doc, struct error *e)
+{
+	int states = member(doc, "states"), summaries = member(doc, "summaries"), words = member(doc, "prompt");
+
+	if (reader_close_answer(rd, e) || (words >= 0 && take_words(rd, doc, words, e)))
+		return -1;
+	rd->elsewhere = !rd->talk.history.n;
+	int rc = spent_new_run(rd, doc);
+	for (int at = json_first(doc, states); rc == 0 && at >= 0; at = json_next(doc, states, at)) {
+		char *id = json_strdup(doc, json_get(doc, at, "tool_use_id"), NULL);
+		int state = json_get(doc, at, "state");
+		if (id && json_type(doc, state) == JSON_OBJECT)
+			rc = note_state(rd->r, id, raw_dup(doc, state));
+		free(id);
+	}
+	for (int at = json_first(doc, summaries); rc == 0 && at >= 0;) {
+		int text = json_next(doc, summaries, at);
+		if (text < 0)
+			break;
+		rc = note_summary(rd, json_strdup(doc, at, NULL), json_strdup(doc, text, NULL));
+		at = json_next(doc, summaries, text);
+	}
+	return nomem_if(rc, e);
+}
+
 static int take_summary(struct reader *rd, const struct json *doc, struct error *e)
 {
 	int text = member(doc, "text");
@@ -365,21 +403,21 @@ static int take_retry(struct reader *rd, const struct json *doc, struct error *e
 
 static const struct row {
 	const char *type, *subtype;
-	bool whole; /* its strings matter */
+	enum { CUT_WILL_DO, WHOLE_IS_BETTER, WHOLE } whole; /* do its strings matter? */
 	int (*take)(struct reader *rd, const struct json *doc, struct error *e);
 } rows[] = {
-	{ "assistant", NULL, true, take_assistant },
-	{ "user", NULL, true, take_user },
-	{ "result", NULL, true, take_result },
-	{ "system", "init", false, take_init },
-	{ "system", "quern_history", true, take_history },
-	{ "system", "quern_tool_start", true, take_tool_start },
-	{ "system", "quern_summary", true, take_summary },
-	{ "system", "quern_tombstone", true, take_tombstone },
-	{ "system", "quern_resume", false, take_resume },
-	{ "system", "compact_boundary", false, take_boundary },
-	{ "system", "status", false, take_status },
-	{ "system", "api_retry", false, take_retry },
+	{ "assistant", NULL, WHOLE, take_assistant },
+	{ "user", NULL, WHOLE, take_user },
+	{ "result", NULL, WHOLE_IS_BETTER, take_result },
+	{ "system", "init", CUT_WILL_DO, take_init },
+	{ "system", "quern_history", WHOLE, take_history },
+	{ "system", "quern_tool_start", WHOLE, take_tool_start },
+	{ "system", "quern_summary", WHOLE_IS_BETTER, take_summary },
+	{ "system", "quern_tombstone", WHOLE_IS_BETTER, take_tombstone },
+	{ "system", "quern_resume", WHOLE, take_resume },
+	{ "system", "compact_boundary", CUT_WILL_DO, take_boundary },
+	{ "system", "status", CUT_WILL_DO, take_status },
+	{ "system", "api_retry", CUT_WILL_DO, take_retry },
 };
 
 static const struct row *row_of(const struct json *doc)
@@ -392,11 +430,18 @@ static const struct row *row_of(const struct json *doc)
 	return NULL;
 }
 
+bool reader_wants_whole(const struct json *doc)
+{
+	const struct row *row = row_of(doc);
+
+	return row && row->whole != CUT_WILL_DO;
+}
+
 bool reader_needs_whole(const struct json *doc)
 {
 	const struct row *row = row_of(doc);
 
-	return row && row->whole;
+	return row && row->whole == WHOLE;
 }
 
 int reader_note_place(struct reader *rd, const struct json *doc, struct error *e)
@@ -448,4 +493,5 @@ void reader_forget_session(struct reader *rd)
 	reader_forget_answer(rd);
 	reader_forget_begun(rd, NULL);
 	rd->nsummaries = 0;
+	rd->elsewhere = false;
 }

@@ -42,6 +42,7 @@ struct reader {
 	char *answer_id; /* of its message */
 	bool cut;        /* or of one that was cut, or broke, as long as it is not told what is kept of it */
 	bool known;      /* an init line of ours was there */
+	bool elsewhere;  /* the run went on from a record that is another file */
 	size_t foreign;  /* the first line that no run of ours writes in front of its init; 0 = none */
 };
 
@@ -50,7 +51,8 @@ struct reader {
 int reader_take(struct reader *rd, const struct json *doc, struct error *e);
 /* Where the file is that the line names, if it names one. */
 int reader_note_place(struct reader *rd, const struct json *doc, struct error *e);
-/* Must it be whole to be of use? */
+/* Is it to be whole? Is it of no use, and the conversation not what it was, if it is not? */
+bool reader_wants_whole(const struct json *doc);
 bool reader_needs_whole(const struct json *doc);
 void reader_forget_session(struct reader *rd); /* another one begins */
 
@@ -62,7 +64,7 @@ int spent_other(struct reader *rd, const struct json *doc, int model, int usage)
 int spent_compact(struct reader *rd, const struct json *doc, int model, int usage); /* all that a summary took */
 int spent_retry(struct reader *rd, const struct json *doc); /* an attempt that another one follows */
 int spent_result(struct reader *rd, const struct json *doc);
-int spent_new_run(struct reader *rd); /* the process is another from here */
+int spent_new_run(struct reader *rd, const struct json *doc); /* a quern_resume: the process is another from here */
 int spent_finish(struct reader *rd);  /* *r has the totals */
 void spent_release(struct spent *spent);
 

@@ -137,16 +137,22 @@ static int take_model(struct session_totals *t, const struct json *doc, int key)
 	return rc;
 }
 
-/* The result knows the whole session, better than its lines tell it. */
-int spent_result(struct reader *rd, const struct json *doc)
+static int64_t count(const struct json *doc, int obj, const char *key)
 {
-	struct spent *s = &rd->spent;
+	int64_t n = json_int_or(doc, json_get(doc, obj, key), 0);
+
+	return n > 0 ? n : 0;
+}
+
+/* 1: *s has what the line says of the whole session, 0: it says nothing. */
+static int take_totals(struct spent *s, const struct json *doc)
+{
 	int totals = json_get(doc, json_root(doc), "session_totals");
-	struct session_totals t = { .runs = json_int_or(doc, json_get(doc, totals, "runs"), 1),
-		                    .turns = json_int_or(doc, json_get(doc, totals, "turns"), 0),
-		                    .requests = json_int_or(doc, json_get(doc, totals, "requests"), 0),
-		                    .tool_calls = json_int_or(doc, json_get(doc, totals, "tool_calls"), 0),
-		                    .duration_ms = json_int_or(doc, json_get(doc, totals, "duration_ms"), 0) };
+	struct session_totals t = { .runs = count(doc, totals, "runs"),
+		                    .turns = count(doc, totals, "turns"),
+		                    .requests = count(doc, totals, "requests"),
+		                    .tool_calls = count(doc, totals, "tool_calls"),
+		                    .duration_ms = count(doc, totals, "duration_ms") };
 	int models = json_get(doc, totals, "models"), rc = 0;
 
 	if (json_type(doc, totals) != JSON_OBJECT)
@@ -161,10 +167,16 @@ int spent_result(struct reader *rd, const struct json *doc)
 	session_totals_release(&s->now);
 	s->now = t;
 	s->counted = s->ms;
-	return rc;
+	return rc ? -1 : 1;
 }
 
-int spent_new_run(struct reader *rd)
+/* The result knows the whole session, better than its lines tell it. */
+int spent_result(struct reader *rd, const struct json *doc)
+{
+	return take_totals(&rd->spent, doc) < 0 ? -1 : 0;
+}
+
+static int end_run(struct reader *rd)
 {
 	struct spent *s = &rd->spent;
 
@@ -177,12 +189,23 @@ int spent_new_run(struct reader *rd)
 	return 0;
 }
 
+/* It tells what the runs before came to if their lines are in another file. */
+int spent_new_run(struct reader *rd, const struct json *doc)
+{
+	int rc = end_run(rd) ? -1 : take_totals(&rd->spent, doc);
+
+	if (rc <= 0)
+		return rc;
+	rd->spent.counted = 0;
+	return end_run(rd);
+}
+
 int spent_finish(struct reader *rd)
 {
 	struct spent *s = &rd->spent;
 
 	spent_time(rd, 0);
-	if (spent_new_run(rd))
+	if (end_run(rd))
 		return -1;
 	rd->r->totals = s->before;
 	s->before = (struct session_totals){ 0 };

@@ -169,6 +169,10 @@ const struct schema_field schema_resume[] = {
 	{ "changed", "{\"type\":\"array\",\"items\":{\"enum\":[\"job\",\"system\",\"tools\",\"cwd\"]}}", false },
 	{ "lines", COUNT, false },
 	{ "torn", BOOL, false },
+	{ "session_totals", REF("session_totals"), true },
+	{ "prompt", "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/block\"}}", true },
+	{ "states", "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/tool_state\"}}", true },
+	{ "summaries", STRINGS, true },
 	END,
 };
 
@@ -318,6 +322,11 @@ static const struct schema_field session_totals[] = {
 	{ "models", "{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/$defs/session_model\"}}", false },
 	END,
 };
+static const struct schema_field tool_state[] = {
+	{ "tool_use_id", STR, false },
+	{ "state", OBJECT, false },
+	END,
+};
 static const struct schema_field workspace[] = {
 	{ "changed", COUNT, true },  { "added", COUNT, true },
 	{ "deleted", COUNT, true },  { "saved", STR, true },
@@ -398,6 +407,7 @@ static const struct {
 	{ "workspace", workspace },
 	{ "session_model", session_model },
 	{ "session_totals", session_totals },
+	{ "tool_state", tool_state },
 };
 
 /* The content blocks that are known. The API owns their shape and may add members, but tool_result is ours. */

@@ -366,15 +366,19 @@ static int read_message(const struct talk *t, const struct json *doc, int tok, s
 	return history_add(out, m) ? error_nomem(e) : 0;
 }
 
-static int read_entry(const struct talk *t, const struct json *doc, int tok, struct history *out, struct error *e)
+/* *left: old messages that may still be named. None stands twice, or a few lines would make more of them than fit into
+ * any memory. */
+static int read_entry(const struct talk *t, const struct json *doc, int tok, size_t *left, struct history *out,
+                      struct error *e)
 {
 	int old = json_get(doc, tok, "old");
 	size_t from, to;
 
 	if (old < 0)
 		return read_message(t, doc, tok, out, e);
-	if (!read_pair(doc, old, &from, &to) || from > to || to > t->history.n)
+	if (!read_pair(doc, old, &from, &to) || from > to || to > t->history.n || to - from > *left)
 		return error_set(e, ERR_INPUT, "names messages that are not there");
+	*left -= to - from;
 	return history_copy(out, &t->history, from, to) ? error_nomem(e) : 0;
 }
 
@@ -392,8 +396,9 @@ int talk_set(struct talk *t, const struct json *doc, int list, struct error *e)
 		entry = json_next(doc, list, entry);
 	else
 		keep = 0;
+	size_t left = t->history.n - keep;
 	for (; entry >= 0 && !rc; entry = json_next(doc, list, entry))
-		rc = read_entry(t, doc, entry, &rest, e);
+		rc = read_entry(t, doc, entry, &left, &rest, e);
 	if (!rc && go_on_with(&t->history, keep, &rest, 0))
 		rc = error_nomem(e);
 	if (!rc)

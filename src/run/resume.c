@@ -79,13 +79,21 @@ void world_judge_record(struct world *w)
 
 /* ---- the run directory ---- */
 
-/* Where events of the record name files, if it is a place of ours. */
+/* Does its name say that it was made for the session? Tools may read it, and a record can be written by anybody. */
+static bool is_named_after(const char *dir, const char *session)
+{
+	const char *name = strrchr(dir, '/') + 1;
+
+	return !strcmp(name, session) || (!strncmp(name, "quern-", 6) && !strcmp(name + 6, session));
+}
+
+/* Where events of the record name files, if it is a place of ours. One that the job had named it names again. */
 const char *world_recorded_dir(const struct world *w)
 {
 	const char *dir = w->resumes ? w->record.run_dir : NULL;
 	struct stat st;
 
-	if (!dir || dir[0] != '/' || lstat(dir, &st))
+	if (!dir || dir[0] != '/' || lstat(dir, &st) || !is_named_after(dir, w->session_id))
 		return NULL;
 	if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077))
 		return dir;
@@ -102,15 +110,26 @@ static bool is_file(const char *path, const struct stat *st)
 	return path && stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
 }
 
-/* Do the events of this run stand behind those of the record? Who reads them has not read what was before if not. */
+bool world_appends_to_stdout(const struct world *w)
+{
+	struct stat out;
+
+	return fstat(STDOUT_FILENO, &out) == 0 && S_ISREG(out.st_mode) && is_file(w->job->resume_path, &out);
+}
+
+/* Do the events of this run stand behind those of the record, in each file that keeps them? Who reads another one has
+ * not read what was before. */
 static bool goes_behind(const struct world *w)
 {
 	const struct job *job = w->job;
-	struct stat out;
+	struct stat st;
 
-	return (fstat(STDOUT_FILENO, &out) == 0 && is_file(job->resume_path, &out)) ||
-	       (stat(job->resume_path, &out) == 0 &&
-	        (is_file(job->events_path, &out) || is_file(job->record_path, &out)));
+	if (stat(job->resume_path, &st))
+		return false;
+	if ((job->events_path && !is_file(job->events_path, &st)) ||
+	    (job->record_path && !is_file(job->record_path, &st)))
+		return false;
+	return job->events_path || job->record_path || world_appends_to_stdout(w);
 }
 
 /* The calls whose results stand in it as they came. */
@@ -226,6 +245,13 @@ static int tell_event(struct world *w, const struct event_init *init, struct err
 		.lines = r->lines,
 		.torn = r->torn,
 	};
+	if (!w->appends) {
+		ev.u.resume.totals = &r->totals;
+		ev.u.resume.prompt = r->prompt;
+		ev.u.resume.states = r->tool_states;
+		ev.u.resume.nstates = r->ntool_states;
+		ev.u.resume.summaries = (const char *const *)r->summaries;
+	}
 	return recorder_emit(w->recorder, &ev, e);
 }
 
@@ -291,14 +317,36 @@ int world_sum_up(struct world *w, struct event_result *res)
 
 /* ---- the old result ---- */
 
+/* Of the run directory alone: the record may name any file. */
+static int read_answer(const struct world *w, const char *path, struct buf *out, struct error *e)
+{
+	const char *dir = world_recorded_dir(w), *name = strrchr(path, '/');
+	int at = dir && name && strlen(dir) == (size_t)(name - path) && !strncmp(path, dir, strlen(dir))
+	                 ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+	                 : -1;
+	struct stat st;
+	int rc = -1;
+
+	if (at >= 0 && !fstat(at, &st) && S_ISREG(st.st_mode))
+		rc = io_read_fd(at, out, e);
+	else
+		error_set(e, ERR_INPUT,
+		          "the answer is in '%s', which is not there or no file of the run; its beginning is in the "
+		          "result line of '%s'",
+		          path, w->job->resume_path);
+	if (at >= 0)
+		close(at);
+	return rc;
+}
+
 /* The answer's text: beside the line, if that had no room for it. */
-static int old_answer(const struct json *line, struct buf *out, struct error *e)
+static int old_answer(const struct world *w, const struct json *line, struct buf *out, struct error *e)
 {
 	char *path = json_strdup(line, json_get(line, json_root(line), "result_file"), NULL);
 	int rc;
 
 	if (path)
-		rc = io_read_file(AT_FDCWD, path, out, e);
+		rc = read_answer(w, path, out, e);
 	else
 		rc = json_str(line, json_get(line, json_root(line), "result"), out) ? error_nomem(e) : 0;
 	free(path);
@@ -315,7 +363,7 @@ int world_repeat_result(struct world *w, struct error *e)
 	world_fill_recorder(w, &cfg);
 	int rc = json_parse(&doc, line, strlen(line), JSON_BORROW, e);
 	if (rc == 0 && cfg.format == OUTPUT_TEXT)
-		rc = old_answer(&doc, &answer, e);
+		rc = old_answer(w, &doc, &answer, e);
 	if (rc == 0)
 		rc = recorder_repeat(&cfg, line, buf_str(&answer), answer.len, world_drain_deadline(w), e);
 	json_release(&doc);

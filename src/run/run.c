@@ -53,6 +53,7 @@ static int tear_down(struct world *w, bool failed)
 	hooks_free(w->hooks); /* what is below it calls back until the supervisor has stopped */
 	permissions_free(w->permissions);
 	recorder_free(w->recorder);
+	world_unlock_record(w);
 	id_set_free(w->shown);
 	run_dir_free(w->run_dir, keep);
 	sandbox_free(w->sandbox);
@@ -86,6 +87,8 @@ static int setup_failed(struct world *w, enum setup_step step, const struct erro
 		reason = TERM_ABORTED_TOOLS;
 	int code = w->signo ? 128 + w->signo : terminal_exit_code(reason, false);
 	world_fill_recorder(w, &rec);
+	if (w->locked_out)
+		rec.events_path = NULL;
 	log_error("%s", e->msg);
 	const char *startup = reason == TERM_SETUP_FAILED ? setup_names[step] : NULL;
 	if (reason == TERM_INTERNAL_ERROR)

@@ -349,7 +349,8 @@ static int make_model(struct world *w, struct error *e)
 
 static int check_descriptors(const struct world *w, struct error *e)
 {
-	int needed = MIN_DESCRIPTORS + (w->job->summary_model ? BACKGROUND_MORE : 0) + world_keeps(w);
+	int needed = MIN_DESCRIPTORS + (w->job->summary_model ? BACKGROUND_MORE : 0) + world_keeps(w) +
+	             (w->job->events_path || w->job->resume_path); /* the lock */
 	struct rlimit files;
 	int unused = 0;
 
@@ -366,8 +367,8 @@ static int check_descriptors(const struct world *w, struct error *e)
 /* A record that is gone on with says what there is to do, before anything else is looked at. */
 static int read_record(struct world *w, enum setup_step *step, struct error *e)
 {
-	*step = SETUP_RESUME;
-	if (world_read_record(w, e))
+	*step = w->job->resume_path ? SETUP_RESUME : SETUP_OUTPUT;
+	if (world_lock_record(w, e) || world_read_record(w, e))
 		return -1;
 	*step = SETUP_TASK;
 	if (w->resumes && read_task(w, e))

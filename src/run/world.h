@@ -99,6 +99,8 @@ struct world {
 	bool goes_on;                        /* no message is new: what was begun is gone on with */
 	bool repeats;                        /* there is nothing left to do: the old result is the result */
 	bool resume_told;                    /* the events say so */
+	int lock;                            /* on the file of the events, 0 = none */
+	bool locked_out;                     /* another run has it: nothing may be written there */
 	bool appends;                        /* the events stand behind those of the record */
 	struct talk talk;                    /* what whoever reads the record knows, until the loop has it */
 	int64_t turns, requests, tool_calls, duration_ms; /* of this process so far */
@@ -281,12 +283,18 @@ const char *world_command_note(struct world *w);          /* for the model; in t
 int world_confine(struct world *w, struct error *e);      /* this process: after this, nothing else can be set up */
 int world_judge_sandbox(const struct world *w, struct error *e); /* is it enough for the tools on offer? */
 
+/* ---- lock.c ---- */
+/* The file that the events are appended to, before a record is read: -1 with *e if another process writes it. */
+int world_lock_record(struct world *w, struct error *e);
+void world_unlock_record(struct world *w);
+
 /* ---- resume.c: a run that goes on from a record ---- */
 /* Reads it, if the job names one that is there; needs the models. From here on the session is its. */
 int world_read_record(struct world *w, struct error *e);
 /* What is to be done, now that the task is known, if the job has one: it goes on, or it repeats. The recorded task is
  * not added again. */
 void world_judge_record(struct world *w);
+bool world_appends_to_stdout(const struct world *w); /* which is the record that is gone on with */
 const char *world_recorded_dir(const struct world *w); /* its run directory, NULL = none that could be used */
 /* The conversation, what tools and memory knew of it; needs the tools. */
 int world_take_record(struct world *w, struct error *e);
