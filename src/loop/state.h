@@ -369,7 +369,8 @@ void loop_tell_context(struct loop *l, enum hook_event from, const char *text);
 /* Behind results or an objection, the model's next turn before us: what waits, attachments, what the user has sent
  * meanwhile, and that a budget is nearly spent. Not TERM_NONE: the run ends. */
 enum terminal_reason loop_tell_rest(struct loop *l);
-/* A session that goes on: what an earlier process said of limits that are counted anew, or are higher now, is revoked. */
+/* In a session that goes on: what an earlier process said of limits that are counted anew, or are higher now, is
+ * revoked. */
 void loop_tell_anew(struct loop *l);
 
 /* ---- hooks.c ---- */

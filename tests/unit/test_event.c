@@ -435,6 +435,8 @@ static struct event resume_event(void)
 static void lines_of_the_record(void **state)
 {
 	static const struct usage u = { 10, 20, 30, 40, -1, -1, -1, false };
+	struct resumed_state told = { (char[]){ "t0" }, (char[]){ "{\"cwd\":\"/x\"}" } };
+	static const char *const rounds[] = { "t0", "a line", NULL };
 	struct block *call = block_new_tool_use("toolu_1", "Bash", "{}", 2);
 	struct event ev = history_event();
 
@@ -469,6 +471,13 @@ static void lines_of_the_record(void **state)
 	assert_line(*state, ev,
 	            "{\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\",\"from_reason\":null,"
 	            "\"interrupted\":[],\"changed\":[],\"lines\":0,\"torn\":false," TAIL("000000000001"));
+	ev.u.resume.states = &told;
+	ev.u.resume.nstates = 1;
+	ev.u.resume.summaries = rounds;
+	assert_line(*state, ev,
+	            "{\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\",\"from_reason\":null,"
+	            "\"interrupted\":[],\"changed\":[],\"lines\":0,\"torn\":false,\"states\":[{\"tool_use_id\":\"t0\","
+	            "\"state\":{\"cwd\":\"/x\"}}],\"summaries\":[\"t0\",\"a line\"]," TAIL("000000000001"));
 	ev = retry_event();
 	ev.u.retry.model = "m";
 	ev.u.retry.usage = &u;

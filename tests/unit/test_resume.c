@@ -489,9 +489,15 @@ static void a_record_that_begins_in_another_file(void **state)
 	struct file *f = *state;
 
 	init(f);
-	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\"");
+	line(f, SESSION,
+	     "\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\",\"session_totals\":{\"runs\":3,\"turns\":"
+	     "-7,"
+	     "\"requests\":5,\"models\":{\"m\":{\"usage\":{\"input_tokens\":40},\"costUSD\":0.5}}},\"prompt\":[" TEXT(
+	             "do it") "],\"states\":[{\"tool_use_id\":\"t0\",\"state\":{\"cwd\":\"/"
+	                      "x\"}},{}],\"summaries\":[\"t0\",\"a line\"]");
 	user(f, RESULT("t1", "interrupted"), "");
-	assert_int_equal(take(f), 0);
+	assert_int_equal(take(f), -1); /* what was done in the other one would be done again */
+	assert_non_null(strstr(f->e.msg, "another record"));
 	history(f,
 	        "[{\"role\":\"user\",\"content\":[" TEXT("do it") "]},{\"role\":\"assistant\",\"content\":[" CALL(
 	                "t1") "]},{\"role\":\"user\",\"content\":[" RESULT("t1", "interrupted") "]}]",
@@ -499,6 +505,44 @@ static void a_record_that_begins_in_another_file(void **state)
 	assert_int_equal(take(f), 1);
 	assert_string_equal(talk(f), "u:do it a:t1 u:=t1");
 	assert_int_equal(f->r.ninterrupted, 0);
+	assert_int_equal(f->r.totals.runs, 4);
+	assert_int_equal(f->r.totals.turns, 0);
+	assert_int_equal(f->r.totals.requests, 5);
+	assert_int_equal(f->r.totals.nmodels, 1);
+	assert_int_equal(f->r.totals.models[0].usage.input, 40);
+	assert_int_equal(f->r.totals.models[0].cost_nano_usd, 500000000);
+	assert_string_equal(f->r.prompt->blocks[0]->text, "do it");
+	assert_int_equal(f->r.ntool_states, 1);
+	assert_string_equal(f->r.tool_states[0].json, "{\"cwd\":\"/x\"}");
+	assert_string_equal(f->r.summaries[1], "a line");
+	assert_null(f->r.summaries[2]);
+}
+
+/* Each would double the conversation. */
+static void a_list_that_names_messages_twice(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("Done"), "\"end_turn\"");
+	history(f, "[{\"old\":[0,2]},{\"old\":[0,2]}]", "");
+	assert_int_equal(take(f), -1);
+	assert_non_null(strstr(f->e.msg, "run.ndjson:4: "));
+}
+
+static void a_cut_result_whose_file_is_gone(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("Done"), "\"end_turn\"");
+	line(f, SESSION,
+	     "\"type\":\"result\",\"terminal_reason\":\"completed\",\"result\":\"Do\",\"quern_file\":\"%s/gone\"",
+	     f->dir);
+	assert_int_equal(take(f), 1);
+	assert_true(f->r.ended);
 }
 
 static void a_second_session_in_the_file(void **state)
@@ -808,6 +852,8 @@ int main(void)
 		T(a_second_run_in_the_file),
 		T(a_record_that_begins_in_another_file),
 		T(a_second_session_in_the_file),
+		T(a_list_that_names_messages_twice),
+		T(a_cut_result_whose_file_is_gone),
 		T(what_is_taken_back),
 		T(what_the_whole_conversation_is_now),
 		T(a_new_message_is_not_ended),
