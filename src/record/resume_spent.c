@@ -64,6 +64,9 @@ int spent_tombstone(struct reader *rd, const struct json *doc)
 	struct spent *s = &rd->spent;
 	int usage = json_get(doc, json_root(doc), "usage");
 
+	/* an answer that broke and was kept has lines: this is about another one */
+	if (json_size(doc, json_get(doc, json_root(doc), "uuids")) == 0 && close_answer(rd, false))
+		return -1;
 	if (!s->open) { /* none of its lines was out: the model is the one that answered last */
 		s->usage = (struct usage){ 0 };
 		s->open = true;

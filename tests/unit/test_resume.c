@@ -687,6 +687,24 @@ static void what_was_paid(void **state)
 	assert_false(f->r.totals.cost_lower_bound);
 }
 
+/* An answer that broke is kept, and the next attempt shows no line. */
+static void what_was_paid_for_an_answer_that_broke(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	begins(f, "t1", ",\"block\":" CALL("t1"));
+	answer(f, "m1", CALL("t1"), "null");
+	user(f, RESULT("t1", "out"), "");
+	line(f, SESSION,
+	     "\"type\":\"system\",\"subtype\":\"quern_tombstone\",\"uuids\":[],\"message_ids\":[\"m2\"],"
+	     "\"usage\":{\"input_tokens\":7,\"output_tokens\":1}");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.totals.requests, 2);
+	assert_int_equal(f->r.totals.models[0].usage.input, 17);
+}
+
 /* Attempts for a summary that nothing came of: the program ended before. */
 static void what_was_paid_for_a_summary_that_did_not_come(void **state)
 {
@@ -860,6 +878,7 @@ int main(void)
 		T(an_old_result_that_was_given_again),
 		T(what_was_paid),
 		T(what_was_paid_for_a_summary_that_did_not_come),
+		T(what_was_paid_for_an_answer_that_broke),
 		T(a_state_is_told_while_a_call_runs),
 		T(an_answer_was_cut),
 		T(words_stand_behind_a_turn_that_was_paused),
