@@ -78,6 +78,15 @@ static void draw_layers(struct sim *s)
 	c->context = fine ? spec : plain;
 }
 
+/* In a window in which room is made before each turn a wish for more meets the breaker. */
+static void draw_refills(struct sim *s)
+{
+	struct loop_config *c = &s->cfg;
+
+	if (c->context.window > 0 && c->context.window <= 3000 && sim_one_in(s, 2))
+		c->token_target = 20000;
+}
+
 /* ---- limits ---- */
 
 static void draw_limits(struct sim *s)
@@ -192,6 +201,7 @@ void sim_draw_world(struct sim *s)
 	draw_models(s);
 	draw_limits(s);
 	draw_layers(s);
+	draw_refills(s);
 	draw_outside(s);
 	sim_draw_moods(s);
 	sim_draw_hooks(s);
