@@ -1,6 +1,7 @@
 #include "base/libarchive_read.h"
 
 #include <fcntl.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -20,6 +21,14 @@ int libarchive_read_fd(const struct libarchive_api *la, struct archive *a, int f
 	la->read_support_format_7zip(a);
 	la->read_set_options(a, "hdrcharset=BINARY");
 	return la->read_open_fd(a, fd, READ_BLOCK);
+}
+
+void libarchive_utf8_names(void)
+{
+	locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+
+	if (utf8)
+		(void)uselocale(utf8);
 }
 
 /* Relative to what is mapped already, which some builds have much of. */

@@ -113,6 +113,7 @@ static int archive_child(const char *in, size_t in_len, int result_fd)
 	} else if (libarchive_api_load(&la, &e)) {
 		buf_addf(&out, "[it is not listed: %s]\n", e.msg);
 	} else {
+		libarchive_utf8_names();
 		libarchive_limit_memory();
 		struct archive *a = la.read_new();
 		if (a)

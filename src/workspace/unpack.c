@@ -503,6 +503,7 @@ static int unpack_confined(const struct unpack_call *call, int fd, struct error 
 	if (dir < 0)
 		return error_sys(e, "cannot open the directory");
 	signal(SIGXFSZ, SIG_IGN); /* a file may not be that large: an error like others */
+	libarchive_utf8_names();
 	int rc = libarchive_api_load(&la, e) || sandbox_confine_call(here, e) < 0 ? -1 : 0;
 	if (rc == 0) {
 		libarchive_limit_memory();

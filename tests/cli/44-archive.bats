@@ -132,6 +132,14 @@ refused() {
 	is "$(date -u -r "$T/box/w/d/f" +%s)" "$(TZ=${TZ:-} date -d '2001-09-09 01:46:40' +%s)"
 }
 
+@test "names in Unicode are those that the archive has, in any locale" {
+	mkdir "$T/a"
+	"$PY" -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1], "w").writestr("\u00e4 \U0001f600", "x")' "$T/a/u.zip"
+	LC_ALL=C unpack u.zip
+	exits 0 completed
+	is "$(tree "$T/box/w")" $'f 600 \xc3\xa4 \xf0\x9f\x98\x80;'
+}
+
 @test "a bomb of 10 GB is refused before it has grown, with little memory" {
 	pack bomb-10g.zip
 	cat >"$T/measured" <<-END
