@@ -41,12 +41,13 @@ void patch_puts(struct patch_out *o, const char *s)
 	patch_put(o, s, strlen(s));
 }
 
-/* As git quotes a name: not at all if it is plain ASCII, with the prefix within the quotes else. */
+/* As git quotes a name: not at all if it is plain ASCII, with the prefix within the quotes else. git itself does not
+ * find the end of a name that has a blank before a slash, unless it is quoted. */
 static void put_name(struct patch_out *o, const char *prefix, const char *name)
 {
 	static const char letters[] = "abtnvfr";
 	char octal[8];
-	bool quoted = false;
+	bool quoted = strstr(name, " /") != NULL;
 
 	for (const char *p = name; *p && !quoted; p++)
 		quoted = (unsigned char)*p < 0x20 || (unsigned char)*p >= 0x7f || *p == '"' || *p == '\\';
