@@ -1,6 +1,7 @@
 /* What a run does to its workspace as a whole: looked at before, saved or committed after. */
 #include "run/world.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static void add(struct buf *in, const char *s)
 static int call(struct world *w, const char *name, const char *dir, const struct buf *in, const struct limits *l,
                 struct buf *out, struct error *e)
 {
-	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 	const struct keep keep = { .call = name,
 		                   .cwd_fd = fd,
 		                   .input = buf_str(in),
@@ -83,6 +84,7 @@ static int scan(struct world *w, const struct limits *l, struct error *e)
 	struct changing *c = w->changing;
 	struct buf in = BUF_INIT(2 * SUMS_MAX);
 
+	add(&in, c->transaction ? "whole" : "");
 	for (const char *const *s = c->skip; *s; s++)
 		add(&in, *s);
 	add(&in, "");
@@ -111,24 +113,49 @@ static int call_with_scans(struct world *w, const char *name, const char *const 
 
 /* ---- before ---- */
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
+	                         x.st_ino == y.st_ino);
+}
+
+/* Each of our files is one of its own: what is written last would take the place of what was written first. */
+static int check_own(struct world *w, const char *path, const char *other, struct error *e)
+{
+	const char *const *own = world_own_files(w);
+	bool taken = other && is_same_file(path, other);
+
+	for (size_t i = 0; own && own[i]; i++)
+		taken = taken || is_same_file(path, own[i]);
+	return taken ? error_set(e, ERR_INPUT, "'%s' is written by this run already", path) : 0;
+}
+
 /* Where it will be written, told now if that cannot be. NULL with *e. */
-static const char *output_path(struct world *w, const char *key, const char *path, struct error *e)
+static const char *output_path(struct world *w, const char *key, const char *path, const char *other, struct error *e)
 {
 	const char *absolute = world_absolute(w, path);
 	const char *slash = absolute ? strrchr(absolute, '/') : NULL;
 	char *dir = slash ? strndup(absolute, (size_t)(slash - absolute) + 1) : NULL;
+	struct stat st;
+	int rc = dir ? access(dir, W_OK | X_OK) : -1;
 
-	if (!dir || access(dir, W_OK | X_OK)) {
-		error_sys(e, "%s: cannot write '%s'", key, path);
-		absolute = NULL;
+	if (rc == 0 && (!slash[1] || (stat(absolute, &st) == 0 && S_ISDIR(st.st_mode)))) {
+		errno = EISDIR;
+		rc = -1;
 	}
+	if (rc)
+		error_sys(e, "%s: cannot write '%s'", key, path);
+	else if ((rc = check_own(w, absolute, other, e)) != 0)
+		error_prefix(e, "%s", key);
 	free(dir);
-	return absolute;
+	return rc ? NULL : absolute;
 }
 
 static const char *beneath(const char *path, const char *dir)
 {
-	size_t n = strlen(dir);
+	size_t n = dir[1] ? strlen(dir) : 0;
 
 	return path && !strncmp(path, dir, n) && path[n] == '/' ? path + n + 1 : NULL;
 }
@@ -170,8 +197,15 @@ static const char *make_ours(struct world *w, struct error *e)
 	if (!made) {
 		buf_clear(&b);
 		buf_addf(&b, "%s/quern-XXXXXX", tmp && tmp[0] == '/' ? tmp : "/tmp");
-		if (!b.failed && private_temp_dir(b.data))
+		char *real = realpath(tmp && tmp[0] == '/' ? tmp : "/tmp", NULL);
+		bool inside = real && (beneath(real, w->workspace) || !strcmp(real, w->workspace));
+		free(real);
+		if (inside)
+			error_set(e, ERR_INPUT, "the copy of the workspace would be within it: TMPDIR must be elsewhere");
+		else if (!b.failed && private_temp_dir(b.data))
 			made = arena_strdup(&w->arena, b.data);
+		if (inside || made)
+			return buf_release(&b), made;
 	}
 	if (!made)
 		error_sys(e, "cannot make a directory for a copy of the workspace");
@@ -350,9 +384,10 @@ int world_begin_changes(struct world *w, struct error *e)
 	c->dir = w->workspace;
 	c->transaction = job->workspace_transaction;
 	w->changing = c;
-	if (job->workspace_save && !(c->save = output_path(w, "workspace.save", job->workspace_save, e)))
+	if (job->workspace_save && !(c->save = output_path(w, "workspace.save", job->workspace_save, NULL, e)))
 		return -1;
-	if (job->workspace_patch && !(c->patch = output_path(w, "workspace.patch", job->workspace_patch, e)))
+	if (job->workspace_patch &&
+	    !(c->patch = output_path(w, "workspace.patch", job->workspace_patch, c->save, e)))
 		return -1;
 	if (find_skipped(w, w->workspace, e))
 		return -1;

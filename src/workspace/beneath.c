@@ -76,7 +76,7 @@ static int enter(struct beneath *b, const char *name, size_t n)
 	}
 	memcpy(base, name, n);
 	base[n] = '\0';
-	int fd = openat(at(b, b->depth), base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(at(b, b->depth), base, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
 	if (b->path.len)

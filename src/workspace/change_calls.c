@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static int open_dir(const char *path, struct error *e)
 	return fd < 0 ? error_sys(e, "cannot open '%s'", path) : fd;
 }
 
-/* ---- "scan": names to skip, "", an earlier scan or "" ---- */
+/* ---- "scan": "whole" or "", names to skip, "", an earlier scan or "" ---- */
 
 #define SKIP_MOST 16
 
@@ -72,12 +73,14 @@ static int scan_here(struct input *in, struct error *e)
 	struct buf out = BUF_INIT(SUMS_MAX);
 	const char *skip[SKIP_MOST + 1] = { NULL }, *name;
 	int dir = here(e), rc = dir < 0 ? -1 : 0;
+	bool whole = *next(in) != '\0';
 
 	for (size_t n = 0; *(name = next(in));)
 		if (n < SKIP_MOST)
 			skip[n++] = name;
 	if (!rc && in->p < in->end)
 		rc = next_scan(in, &known, e);
+	known.whole = whole;
 	if (!rc)
 		rc = workspace_scan(dir, known.taken_ns ? &known : NULL, skip, &s, e);
 	if (!rc) {
@@ -132,26 +135,49 @@ int call_copy(const char *in, size_t in_len, int result_fd)
 /* ---- files that are written beside and renamed over ---- */
 
 struct out_file {
-	const char *path;
-	char beside[4096]; /* "": path is no regular file, and written itself */
-	int fd;
+	const char *path, *base;
+	char beside[NAME_MAX + 1]; /* "": it is no regular file, and written itself */
+	int dir, fd;
 };
+
+/* The directory as it was when the run began, when links in the path were resolved: what has become one since may be
+ * the model's work. */
+static int output_dir(struct out_file *o)
+{
+	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), dir;
+	struct beneath at;
+
+	beneath_init(&at, root);
+	dir = beneath_parent(&at, o->path + strspn(o->path, "/"), &o->base);
+	o->dir = dir < 0 ? -1 : fcntl(dir, F_DUPFD_CLOEXEC, 0);
+	int saved = errno;
+	beneath_release(&at);
+	if (root >= 0)
+		close(root);
+	errno = saved;
+	return o->dir;
+}
 
 static int output_open(struct out_file *o, const char *path, struct error *e)
 {
 	unsigned char r[4];
 	struct stat st;
 
-	*o = (struct out_file){ .path = path };
+	*o = (struct out_file){ .path = path, .dir = -1, .fd = -1 };
 	random_bytes(r, sizeof r);
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	else if ((size_t)snprintf(o->beside, sizeof o->beside, "%s.%02x%02x%02x%02x", path, r[0], r[1], r[2], r[3]) >=
-	         sizeof o->beside)
-		return error_set(e, ERR_INPUT, "'%s': the path is too long", path);
-	else
-		o->fd = open(o->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return o->fd < 0 ? error_sys(e, "cannot write '%s'", path) : 0;
+	if (output_dir(o) < 0)
+		return error_sys(e, "cannot write '%s'", path);
+	if (fstatat(o->dir, o->base, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode)) {
+		o->fd = openat(o->dir, o->base, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+	} else {
+		snprintf(o->beside, sizeof o->beside, "%.200s.%02x%02x%02x%02x", o->base, r[0], r[1], r[2], r[3]);
+		o->fd = openat(o->dir, o->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	}
+	if (o->fd >= 0)
+		return 0;
+	error_sys(e, "cannot write '%s'", path);
+	close(o->dir);
+	return -1;
 }
 
 /* rc: whether it was written. */
@@ -161,10 +187,11 @@ static int output_close(struct out_file *o, int rc, struct error *e)
 		rc = error_sys(e, "cannot write '%s'", o->path);
 	if (close(o->fd) && !rc)
 		rc = error_sys(e, "cannot write '%s'", o->path);
-	if (!rc && o->beside[0] && rename(o->beside, o->path))
+	if (!rc && o->beside[0] && renameat(o->dir, o->beside, o->dir, o->base))
 		rc = error_sys(e, "cannot write '%s'", o->path);
 	if (rc && o->beside[0])
-		unlink(o->beside);
+		unlinkat(o->dir, o->beside, 0);
+	close(o->dir);
 	return rc;
 }
 

@@ -153,7 +153,7 @@ static int unreadable(struct scan *s, const struct scan *known, const char *name
 		if (next == known->n || strncmp(known->v[next].name, name, n) != 0 || known->v[next].name[n] != '/')
 			then = NULL;
 	}
-	if (then || (why != EACCES && why != EPERM)) {
+	if (then || (known && known->whole) || (why != EACCES && why != EPERM && why != ENAMETOOLONG)) {
 		errno = why;
 		return error_sys(e, "cannot read '%s'", walk_show(name, shown));
 	}
@@ -196,7 +196,9 @@ int workspace_scan(int dir_fd, const struct scan *known, const char *const *skip
 	while ((rc = walk_next(&w, &found, e)) > 0) {
 		if (found.unread)
 			rc = unreadable(out, known, found.name, found.unread, e);
-		else if (found.too_long || !is_kept(found.st.st_mode))
+		else if (found.too_long)
+			rc = unreadable(out, known, found.name, ENAMETOOLONG, e);
+		else if (!is_kept(found.st.st_mode))
 			out->skipped++;
 		else
 			rc = add(out, known, &found, e);

@@ -59,14 +59,16 @@ struct scan { /* sorted by name, bytewise */
 	size_t n, cap;
 	size_t skipped;   /* others than files, directories and links, and what cannot be read or has too long a name */
 	int64_t taken_ns; /* when it began, wall clock */
+	bool whole;       /* set by who knows: all of it could be read, and nothing may be left out of a later one */
 };
 #define SCAN_INIT                                                                                                      \
 	{                                                                                                              \
-		NULL, 0, 0, 0, 0                                                                                       \
+		NULL, 0, 0, 0, 0, false                                                                                       \
 	}
 /* `known`, NULL or an earlier scan: a file whose size, times and inode are as there is not read again (those that were
- * changed just before that scan are), and what could be read then and cannot now is an error. skip: names relative to
- * the directory that are left out with what is in them, NULL terminated; NULL = none. */
+ * changed just before that scan are), and what could be read then and cannot now is an error; if it was whole, so is
+ * all that cannot be read or has too long a name. skip: names relative to the directory that are left out with what is
+ * in them, NULL terminated; NULL = none. */
 int workspace_scan(int dir_fd, const struct scan *known, const char *const *skip, struct scan *out, struct error *e);
 void scan_release(struct scan *s);
 const struct scan_entry *scan_find(const struct scan *s, const char *name);

@@ -158,6 +158,81 @@ copy() { head -n 1 "$T/out" | jq -r .cwd; }
 	nothing_beside
 }
 
+@test "git applies a patch of names with blanks at their ends" {
+	serve "$(script "$(bash_call 'mkdir "a "; printf "\\0" >"a /b"; printf "\\0" >"c "; echo 1 >"a / d"')" "$(say done)")"
+	job "patch: $T/out.patch"
+	q "$T/job.yaml" -p go --allowedTools Bash
+	exits 0
+	(cd "$T/was" && git apply "$T/out.patch")
+	same "$T/was" "$T/work"
+}
+
+@test "an output file is one of its own, and none is a directory" {
+	job 'save: out' 'patch: out'
+	q "$T/job.yaml" -p go --base-url http://127.0.0.1:1
+	exits 2 turn_setup_failed
+	err_has 'workspace.patch' 'is written by this run already'
+	job 'save: ../events'
+	q "$T/job.yaml" -p go --base-url http://127.0.0.1:1 --events "$T/events"
+	exits 2 turn_setup_failed
+	err_has 'workspace.save' 'is written by this run already'
+	q "$T/job.yaml" -p go --base-url http://127.0.0.1:1 --record "$T/events"
+	exits 2 turn_setup_failed
+	job "patch: /proc/self/fd/1"
+	q "$T/job.yaml" -p go --base-url http://127.0.0.1:1
+	exits 2 turn_setup_failed
+	job 'save: dir'
+	q "$T/job.yaml" -p go --base-url http://127.0.0.1:1
+	exits 2 turn_setup_failed
+	err_has 'Is a directory'
+}
+
+@test "a directory on the way to an output file that has become a link is not followed" {
+	mkdir out "$T/elsewhere"
+	serve "$(script "$(bash_call "mv out was; ln -s $T/elsewhere out; echo 1 >new")" "$(say done)")"
+	job 'save: out/changed.tar.zst'
+	q "$T/job.yaml" -p go --allowedTools Bash
+	exits 1 internal_error
+	err_has 'workspace.save'
+	is "$(ls -A "$T/elsewhere")" ''
+	is "$(readlink out)" "$T/elsewhere"
+}
+
+@test "a copy that has become a link is none" {
+	mkdir "$T/elsewhere"
+	serve "$(script "$(bash_call "cd ..; mv work was; ln -s $T/elsewhere work")" "$(say done)")"
+	job 'transaction: true'
+	q "$T/job.yaml" -p go --allowedTools Bash --sandbox off
+	exits 1 internal_error
+	same "$T/work" "$T/was"
+	rm -r "$T"/.work.quern-*
+}
+
+@test "what is new and cannot be kept is not lost: the copy stays" {
+	serve "$(script "$(bash_call 'n=$(printf "%0200d" 1); for i in $(seq 21); do mkdir $n; cd $n; done; echo 1 >new')" "$(say done)")"
+	job 'transaction: true'
+	q "$T/job.yaml" -p go --allowedTools Bash
+	exits 1 internal_error
+	err_has 'File name too long'
+	same "$T/work" "$T/was"
+	[ -d "$(result .workspace.copy)" ]
+	rm -rf "$T"/.work.quern-*
+}
+
+@test "a copy is not made within what it is a copy of" {
+	job 'transaction: true'
+	mkdir tmp
+	# Nothing can be made beside a workspace with that name.
+	local name
+	name=$(printf 'n%.0s' {1..250})
+	mv "$T/work" "$T/$name"
+	cd "$T/$name"
+	TMPDIR=$PWD/tmp q "$T/job.yaml" -p go --base-url http://127.0.0.1:1
+	exits 2 turn_setup_failed
+	err_has 'TMPDIR must be elsewhere'
+	is "$(ls -A tmp)" ''
+}
+
 results() { [ "$(grep -c '"type":"result"' "$T/out")" -ge "$1" ]; }
 say_to_it() { printf '{"type":"user","message":{"role":"user","content":"%s"}}\n' "$1" >&"$IN"; }
 
