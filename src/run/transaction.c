@@ -201,7 +201,7 @@ static const char *make_ours(struct world *w, struct error *e)
 		bool inside = real && (beneath(real, w->workspace) || !strcmp(real, w->workspace));
 		free(real);
 		if (inside)
-			error_set(e, ERR_INPUT, "the copy of the workspace would be within it: TMPDIR must be elsewhere");
+			error_set(e, ERR_INPUT, "a copy of the workspace would be within it: TMPDIR must be elsewhere");
 		else if (!b.failed && private_temp_dir(b.data))
 			made = arena_strdup(&w->arena, b.data);
 		if (inside || made)

@@ -63,7 +63,7 @@ struct scan { /* sorted by name, bytewise */
 };
 #define SCAN_INIT                                                                                                      \
 	{                                                                                                              \
-		NULL, 0, 0, 0, 0, false                                                                                       \
+		NULL, 0, 0, 0, 0, false                                                                                \
 	}
 /* `known`, NULL or an earlier scan: a file whose size, times and inode are as there is not read again (those that were
  * changed just before that scan are), and what could be read then and cannot now is an error; if it was whole, so is
