@@ -128,12 +128,22 @@ static bool is_early(const struct json *doc)
 {
 	int type = json_get(doc, json_root(doc), "type"), subtype = json_get(doc, json_root(doc), "subtype");
 
-	if (json_eq(doc, type, "result"))
-		return !json_absent(doc, json_get(doc, json_root(doc), "terminal_reason"));
+	if (json_eq(doc, type, "result")) /* one that was given again tells of work that is done */
+		return !json_absent(doc, json_get(doc, json_root(doc), "terminal_reason")) &&
+		       json_absent(doc, json_get(doc, json_root(doc), "resumed_result"));
 	return json_eq(doc, type, "control_response") ||
 	       (json_eq(doc, type, "system") &&
 	        (json_eq(doc, subtype, "hook_started") || json_eq(doc, subtype, "hook_response") ||
 	         json_eq(doc, subtype, "informational") || json_eq(doc, subtype, "quern_notice")));
+}
+
+/* What a kill left of a line of ours, however little that is. */
+static bool is_torn_event(const struct buf *line)
+{
+	static const char begin[] = "{\"type\":\"";
+	size_t n = line->len < sizeof begin - 1 ? line->len : sizeof begin - 1;
+
+	return memcmp(line->data, begin, n) == 0;
 }
 
 /* `last`: no line feed stands behind it. */
@@ -158,8 +168,8 @@ static int take_line(struct lines *l, bool last, struct error *e)
 	} else {
 		r->torn = last;
 		r->unreadable += !last && l->line.len > 0;
-		if (!last && !l->rd.known && !l->rd.foreign && l->line.len)
-			l->rd.foreign = r->lines;
+		if (!l->rd.known && !l->rd.foreign && l->line.len && !(last && is_torn_event(&l->line)))
+			l->rd.foreign = r->lines + last;
 		rc = 0;
 	}
 	json_release(&doc);

@@ -4,6 +4,9 @@
 
 #include "record/resume_private.h"
 
+/* No count of a run is larger; a forged one must not make a sum overflow. */
+#define COUNT_MOST ((int64_t)1 << 53)
+
 static int pay(struct reader *rd, const char *model, const struct usage *u)
 {
 	const struct resume_source *src = rd->src;
@@ -30,6 +33,7 @@ void spent_time(struct reader *rd, int64_t ms)
 {
 	struct spent *s = &rd->spent;
 
+	ms = ms < COUNT_MOST ? ms : COUNT_MOST;
 	if (ms < s->ms) {
 		s->now.duration_ms += s->ms - s->counted;
 		s->counted = 0;
@@ -144,7 +148,7 @@ static int64_t count(const struct json *doc, int obj, const char *key)
 {
 	int64_t n = json_int_or(doc, json_get(doc, obj, key), 0);
 
-	return n > 0 ? n : 0;
+	return n < 0 ? 0 : n < COUNT_MOST ? n : COUNT_MOST;
 }
 
 /* 1: *s has what the line says of the whole session, 0: it says nothing. */

@@ -490,7 +490,8 @@ static void a_record_that_begins_in_another_file(void **state)
 
 	init(f);
 	line(f, SESSION,
-	     "\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\",\"session_totals\":{\"runs\":3,\"turns\":"
+	     "\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\",\"session_totals\":{\"runs\":3,"
+	     "\"duration_ms\":9223372036854775807,\"turns\":"
 	     "-7,"
 	     "\"requests\":5,\"models\":{\"m\":{\"usage\":{\"input_tokens\":40},\"costUSD\":0.5}}},\"prompt\":[" TEXT(
 	             "do it") "],\"states\":[{\"tool_use_id\":\"t0\",\"state\":{\"cwd\":\"/"
@@ -511,6 +512,7 @@ static void a_record_that_begins_in_another_file(void **state)
 	assert_int_equal(f->r.totals.nmodels, 1);
 	assert_int_equal(f->r.totals.models[0].usage.input, 40);
 	assert_int_equal(f->r.totals.models[0].cost_nano_usd, 500000000);
+	assert_true(f->r.totals.duration_ms > 1000 && f->r.totals.duration_ms < INT64_MAX / 2);
 	assert_string_equal(f->r.prompt->blocks[0]->text, "do it");
 	assert_int_equal(f->r.ntool_states, 1);
 	assert_string_equal(f->r.tool_states[0].json, "{\"cwd\":\"/x\"}");
@@ -529,6 +531,27 @@ static void a_list_that_names_messages_twice(void **state)
 	history(f, "[{\"old\":[0,2]},{\"old\":[0,2]}]", "");
 	assert_int_equal(take(f), -1);
 	assert_non_null(strstr(f->e.msg, "run.ndjson:4: "));
+}
+
+/* None of them is a run that is to begin anew. */
+static void what_no_kill_leaves(void **state)
+{
+	struct file *f = *state;
+
+	fputs("a note without a line feed", f->f);
+	assert_int_equal(take(f), -1);
+	assert_non_null(strstr(f->e.msg, "run.ndjson:1: "));
+	assert_int_equal(ftruncate(fileno(f->f), 0), 0);
+	rewind(f->f);
+	fputs("{\"ty", f->f);
+	assert_int_equal(take(f), 0);
+	assert_int_equal(ftruncate(fileno(f->f), 0), 0);
+	rewind(f->f);
+	line(f, SESSION,
+	     "\"type\":\"result\",\"terminal_reason\":\"turn_setup_failed\",\"startup_failure_reason\":\"x\"");
+	assert_int_equal(take(f), 0);
+	line(f, SESSION, "\"type\":\"result\",\"terminal_reason\":\"completed\",\"resumed_result\":true");
+	assert_int_equal(take(f), -1);
 }
 
 static void a_cut_result_whose_file_is_gone(void **state)
@@ -871,6 +894,7 @@ int main(void)
 		T(a_record_that_begins_in_another_file),
 		T(a_second_session_in_the_file),
 		T(a_list_that_names_messages_twice),
+		T(what_no_kill_leaves),
 		T(a_cut_result_whose_file_is_gone),
 		T(what_is_taken_back),
 		T(what_the_whole_conversation_is_now),
