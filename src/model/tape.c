@@ -177,7 +177,12 @@ int tape_load(struct tape *t, const char *path, struct error *e)
 
 	*t = (struct tape)TAPE_INIT;
 	int rc = io_read_file(AT_FDCWD, path, &text, e);
-	if (!rc)
+	if (rc)
+		error_prefix(e, "replay");
+	else if (text.len && memchr(text.data, '\0', text.len))
+		rc = error_set(e, ERR_INPUT, "replay: '%s' is no text: it is neither a tape nor a record of a run",
+		               path);
+	else
 		rc = tape_parse(t, path, buf_str(&text), text.len, e);
 	buf_release(&text);
 	return rc;

@@ -21,6 +21,7 @@ struct lines {
 	struct buf line;
 	bool too_long;
 	bool bundle;
+	bool described; /* the entry that every bundle begins with was there */
 };
 
 /* One entry that is looked for: a file of the run directory that was put into the bundle. */
@@ -232,8 +233,13 @@ static int finish(struct lines *l, struct error *e)
 
 static int take_entry(void *ctx, const char *name, const char *p, size_t n, bool last, struct error *e)
 {
+	struct lines *l = ctx;
+
 	(void)last;
-	return p && strncmp(name, "events/", 7) == 0 ? feed(ctx, p, n, e) : 0;
+	l->described |= !strcmp(name, "quern.json"); /* the first entry of every bundle */
+	if (!l->described)
+		return error_set(e, ERR_INPUT, "'%s' is an archive, but not the record of a run", l->rd.src->path);
+	return p && strncmp(name, "events/", 7) == 0 ? feed(l, p, n, e) : 0;
 }
 
 /* At most `size` bytes: what comes behind them was not there when we began. */

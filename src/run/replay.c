@@ -49,8 +49,11 @@ static int on_job_piece(void *ctx, const char *name, const char *p, size_t n, bo
 {
 	struct buf *text = ctx;
 
+	if (!strcmp(name, "quern.json"))
+		return 0; /* the first entry of every bundle */
 	if (strcmp(name, "job.yaml") != 0)
-		return 0;
+		return error_set(e, ERR_INPUT, "this is an archive, but not the record of a run: it begins with '%s'",
+		                 name);
 	buf_add(text, p, n);
 	if (!last)
 		return 0;

@@ -269,3 +269,21 @@ same_again() {
 	exits 2
 	err_has "replay_strict"
 }
+
+@test "a file of another kind is said to be that, whoever is to read it" {
+	echo words >"$T/words"
+	tar -C "$T" --zstd -cf "$T/other.tar.zst" words
+	tar -C "$T" -cf "$T/other.tar" words
+	q --replay "$T/other.tar.zst" -p go
+	is "$rc" 2
+	err_has "this is an archive, but not the record of a run: it begins with 'words'"
+	q --resume "$T/other.tar.zst" -p go
+	exits 2
+	err_has "resume: '$T/other.tar.zst' is an archive, but not the record of a run"
+	q --replay "$T/other.tar" -p go
+	exits 2
+	err_has "replay: '$T/other.tar' is no text: it is neither a tape nor a record of a run"
+	q --replay "$T/missing" -p go
+	exits 2
+	err_has "replay: cannot open '$T/missing'"
+}
