@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,10 @@ static int next_scan(struct input *in, struct scan *out, struct error *e)
 	return scan_parse(text, strlen(text), out, e);
 }
 
+/* Each call begins with it: from here on a file that may not be that large is an error like others. */
 static int here(struct error *e)
 {
+	signal(SIGXFSZ, SIG_IGN);
 	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	return fd < 0 ? error_sys(e, "cannot open the workspace") : fd;
@@ -137,6 +140,7 @@ int call_copy(const char *in, size_t in_len, int result_fd)
 struct out_file {
 	const char *path, *base;
 	char beside[NAME_MAX + 1]; /* "": it is no regular file, and written itself */
+	bool unnamed;              /* so that nothing stays of it if we are killed */
 	int dir, fd;
 };
 
@@ -171,7 +175,10 @@ static int output_open(struct out_file *o, const char *path, struct error *e)
 		o->fd = openat(o->dir, o->base, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
 	} else {
 		snprintf(o->beside, sizeof o->beside, "%.200s.%02x%02x%02x%02x", o->base, r[0], r[1], r[2], r[3]);
-		o->fd = openat(o->dir, o->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		o->fd = openat(o->dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+		o->unnamed = o->fd >= 0;
+		if (!o->unnamed)
+			o->fd = openat(o->dir, o->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	}
 	if (o->fd >= 0)
 		return 0;
@@ -180,10 +187,18 @@ static int output_open(struct out_file *o, const char *path, struct error *e)
 	return -1;
 }
 
+static int output_name(const struct out_file *o)
+{
+	char self[40];
+
+	snprintf(self, sizeof self, "/proc/self/fd/%d", o->fd);
+	return linkat(AT_FDCWD, self, o->dir, o->beside, AT_SYMLINK_FOLLOW);
+}
+
 /* rc: whether it was written. */
 static int output_close(struct out_file *o, int rc, struct error *e)
 {
-	if (!rc && o->beside[0] && (fchmod(o->fd, 0600) || fsync(o->fd)))
+	if (!rc && o->beside[0] && (fchmod(o->fd, 0600) || fsync(o->fd) || (o->unnamed && output_name(o))))
 		rc = error_sys(e, "cannot write '%s'", o->path);
 	if (close(o->fd) && !rc)
 		rc = error_sys(e, "cannot write '%s'", o->path);

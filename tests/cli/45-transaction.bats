@@ -167,6 +167,18 @@ copy() { head -n 1 "$T/out" | jq -r .cwd; }
 	same "$T/was" "$T/work"
 }
 
+@test "an output that may not be that large leaves no part of it, and the run says so" {
+	serve "$(script "$(bash_call 'head -c 200000 /dev/urandom >a; head -c 200000 /dev/urandom >b')" "$(say done)")"
+	mkdir "$T/outs"
+	printf '#!/bin/sh\nulimit -f 500\nexec %s "$@"\n' "$QUERN" >"$T/limited"
+	chmod +x "$T/limited"
+	job "save: $T/outs/s.tar.zst"
+	QUERN=$T/limited q "$T/job.yaml" -p go --allowedTools Bash
+	exits 1 internal_error
+	err_has 'workspace.save: cannot write'
+	is "$(ls -A "$T/outs")" ''
+}
+
 @test "an output file is one of its own, and none is a directory" {
 	job 'save: out' 'patch: out'
 	q "$T/job.yaml" -p go --base-url http://127.0.0.1:1
