@@ -11,7 +11,7 @@ static const char nudge_text[] = "Please continue.";
 static struct verdict refuse(struct loop *l)
 {
 	calls_discard(l); /* those that started before the refusal came: the result names what may have had an effect */
-	reply_tombstone(l); /* a declined answer is not kept, whatever came of it */
+	reply_tombstone(l);     /* a declined answer is not kept, whatever came of it */
 	if (loop_hook_ended(l)) /* by one of its calls, before it was declined */
 		return verdict_term(TERM_HOOK_STOPPED);
 	free(l->stop_reason);

@@ -66,7 +66,7 @@ struct resumed {
 	enum terminal_reason reason; /* then */
 	char *result_line;           /* then: that line, whole */
 	char *loop_state;            /* the newest, a JSON object that loop/ wrote (deps.emit of EVENT_HISTORY); NULL */
-	char **summaries;   /* lines about rounds: the name of one, its line, ...; NULL terminated, may be NULL */
+	char **summaries; /* lines about rounds: the name of one, its line, ...; NULL terminated, may be NULL */
 	struct resumed_state *tool_states; /* in order; tool/ wrote them */
 	size_t ntool_states;
 	struct resumed_call *interrupted; /* the calls that got a result of ours */

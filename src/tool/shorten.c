@@ -94,7 +94,7 @@ int toolbox_shorten(struct toolbox *t, const char *tool_use_id, struct tool_resu
 	else
 		res->file = path;
 	read_state_forget(&t->state, tool_use_id); /* the model does not see all that was shown */
-	if (res->state) /* what it says of that is not so any more */
+	if (res->state)                            /* what it says of that is not so any more */
 		state_tell(t, res);
 	return 0;
 }

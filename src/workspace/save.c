@@ -6,8 +6,8 @@
 #include "base/libarchive_api.h"
 #include "workspace/private.h"
 
-#define PIECE        65536
-#define DELETED_MAX  ((size_t)1 << 30)
+#define PIECE       65536
+#define DELETED_MAX ((size_t)1 << 30)
 
 struct saving {
 	struct libarchive_api la;
