@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/random.h"
@@ -261,6 +262,9 @@ static int commit(struct commit *k, struct error *e)
 {
 	struct stage s;
 
+	/* Another run's commit is waited for, so that it is seen: not where no file system can lock. */
+	while (flock(k->original, LOCK_EX) && errno == EINTR)
+		;
 	if (commit_check(k, e) || stage_open(&s, k->original, e))
 		return -1;
 	int rc = stage_all(k, &s, e);

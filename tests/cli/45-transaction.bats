@@ -83,6 +83,21 @@ copy() { head -n 1 "$T/out" | jq -r .cwd; }
 	rm -rf "$T"/.work.quern-*
 }
 
+@test "a commit waits for that of another run, and sees what it did" {
+	serve "$(script "$(bash_call 'echo x >bin; echo 1 >new')" "$(say done)")"
+	job 'transaction: true'
+	# The other one: it has the lock until it has changed a file, some time after this run is at its end.
+	flock "$T/work" sh -c "touch '$T/held'; until ls '$T'/.work.quern-*/work/new; do sleep 0.02; done; sleep 0.5; echo other >'$T/work/bin'" \
+		>/dev/null 2>&1 3>&- &
+	wait_for [ -e "$T/held" ]
+	q "$T/job.yaml" -p go --allowedTools Bash
+	exits 1 internal_error
+	err_has "'bin' has changed"
+	is "$(cat bin)" other
+	[ ! -e new ]
+	rm -rf "$T"/.work.quern-*
+}
+
 @test "the sandbox keeps tools out of the original" {
 	serve "$(script "$(bash_call "echo x >'$T/work/text'; echo x >'$T/work/more'; true")" "$(say done)")"
 	job 'transaction: true'
