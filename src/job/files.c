@@ -1,5 +1,6 @@
 /* The files that a job names: none is written over another, and only a record is both read and written. */
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -35,10 +36,25 @@ static bool same_file(const char *a, const char *b)
 	       (!stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-/* A run that is gone on with may write behind what it has written. */
-static bool is_allowed(const struct named *a, const struct named *b)
+/* Lines behind a bundle would spoil it: it begins as zstd does. */
+static bool is_bundle(const char *path)
 {
-	return !strcmp(b->key, "resume") && (!strcmp(a->key, "events") || !strcmp(a->key, "record"));
+	char head[4];
+	struct stat st;
+	FILE *f = !stat(path, &st) && S_ISREG(st.st_mode) ? fopen(path, "rbe") : NULL;
+	bool is = f && fread(head, 1, sizeof head, f) == sizeof head && !memcmp(head, "\x28\xb5\x2f\xfd", sizeof head);
+
+	if (f)
+		fclose(f);
+	return is;
+}
+
+/* A run that is gone on with may write behind what it has written. */
+static bool is_allowed(const struct job *job, const struct named *a, const struct named *b)
+{
+	if (strcmp(b->key, "resume") != 0)
+		return false;
+	return !strcmp(a->key, "record") || (!strcmp(a->key, "events") && !is_bundle(path_of(job, b)));
 }
 
 void setter_check_files(struct setter *s)
@@ -47,7 +63,7 @@ void setter_check_files(struct setter *s)
 
 	for (const struct named *a = files; a->written; a++) {
 		for (const struct named *b = a + 1; b < end; b++) {
-			if (is_allowed(a, b) || !same_file(path_of(s->job, a), path_of(s->job, b)))
+			if (!same_file(path_of(s->job, a), path_of(s->job, b)) || is_allowed(s->job, a, b))
 				continue;
 			struct origin o = { SOURCE_DEFAULT, b->written ? b->key : a->key, false };
 			setter_fail(s, &o, NULL, NULL, "must not be %s", b->written ? a->what : b->what);

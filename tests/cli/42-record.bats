@@ -199,6 +199,11 @@ two"
 	exits 2
 	err_has "record: must not be the file of the events"
 	[ ! -e "$T/run" ]
+	printf '\x28\xb5\x2f\xfd' >"$T/b.tar.zst"
+	q -p go --resume "$T/b.tar.zst" --events "$T/b.tar.zst"
+	exits 2
+	err_has "events: must not be what is resumed"
+	is "$(wc -c <"$T/b.tar.zst")" 4
 	ln "$T/t.yaml" "$T/other.yaml"
 	q -p go --replay "$T/t.yaml" --events "$T/other.yaml"
 	exits 2
