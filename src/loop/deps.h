@@ -83,7 +83,6 @@ struct loop_deps {
 	int (*settle)(void *ctx, bool completed, struct error *e);
 	int (*emit)(void *ctx, struct event *ev, struct error *e);
 	bool (*output_full)(void *ctx); /* backlog over the high water mark: start no tool */
-	void (*new_id)(void *ctx, char out[UUID_LEN + 1]);
 	double (*random01)(void *ctx);
 	int64_t (*now)(void *ctx); /* monotonic ms */
 	/* Waits until something happened or the deadline (monotonic ms) has come. 0 with *ev, -1 with *e. */

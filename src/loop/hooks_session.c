@@ -204,7 +204,7 @@ enum terminal_reason hooks_open_message(struct loop *l)
 	loop_emit(l, &init);
 	if (!stopped && !l->nomem)
 		stopped = l->cfg->goes_on && l->messages == 1 ? go_on(l) : ask_prompt(l);
-	if (!stopped && l->messages == 1 && l->cfg->resume_state && !l->nomem)
+	if (!stopped && l->messages == 1 && l->cfg->resume_state && l->cfg->resume_ended && !l->nomem)
 		loop_tell_anew(l);
 	return l->nomem || l->broken ? TERM_INTERNAL_ERROR : stopped;
 }

@@ -103,15 +103,34 @@ static bool id_taken(const struct loop *l, const char *id)
 	return history_has_tool_use(l->state.messages, id);
 }
 
+#define NAME_MOST 40 /* what all that takes OpenAI's ids takes */
+
+static bool name_is_free(const struct loop *l, const char *base, unsigned n, char id[NAME_MOST + 1])
+{
+	snprintf(id, NAME_MOST + 1, "%.*s_%u", NAME_MOST - 11, base, n);
+	return !id_taken(l, id);
+}
+
 /* Ids are unique in a conversation: one that was used before, or that the API would refuse to take back, gets another
- * name. */
+ * name. It is the next number that is free, looked for in few steps where a server gives all calls the same id: with
+ * the same answers the same name, or no such run could be replayed. */
 static struct block *rename_if_needed(struct loop *l, struct block *b)
 {
+	const char *base = usable_id(b->id) ? b->id : "toolu";
+	unsigned taken = 1, open = 2;
+	char id[NAME_MOST + 1];
+
 	if (usable_id(b->id) && !id_taken(l, b->id))
 		return b;
-	char id[8 + UUID_LEN + 1], uuid[UUID_LEN + 1];
-	l->deps->new_id(l->deps->ctx, uuid);
-	snprintf(id, sizeof id, "toolu_%s", uuid);
+	while (!name_is_free(l, base, open, id)) {
+		taken = open;
+		open *= 2;
+	}
+	while (open - taken > 1) {
+		unsigned middle = taken + (open - taken) / 2;
+		*(name_is_free(l, base, middle, id) ? &open : &taken) = middle;
+	}
+	name_is_free(l, base, open, id);
 	struct block *renamed = block_with_id(b, id);
 	block_unref(b);
 	return renamed;

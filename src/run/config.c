@@ -178,6 +178,7 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		/* the task is one block */
 		.told_first = w->history.n ? w->history.v[w->history.n - 1]->n - (w->goes_on ? 0 : 1) : 0,
 		.resume_state = w->record.loop_state,
+		.resume_ended = w->record.ended,
 		.resume_summaries = (const char *const *)w->record.summaries,
 		.resume_talk = w->resumes ? &w->talk : NULL,
 		.resume_paid = w->resumes ? &w->record.totals : NULL,

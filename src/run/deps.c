@@ -362,7 +362,6 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.settle = world_settle,
 		.emit = world_emit,
 		.output_full = output_full,
-		.new_id = world_new_id,
 		.random01 = random01,
 		.now = world_now,
 		.next_event = world_next_event,

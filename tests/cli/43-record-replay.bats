@@ -155,6 +155,20 @@ same_again() {
 	same_again 0
 }
 
+@test "a server that gives all calls the same id" {
+	printf 'tape: 1\nanswers:\n' >"$T/same.yaml"
+	for i in 1 2 3 4 5 6; do
+		printf '  - {content: [{tool_use: {name: Bash, input: {command: "echo %s"}, id: call_0}}]}\n' $i >>"$T/same.yaml"
+	done
+	printf '  - {text: done}\n' >>"$T/same.yaml"
+	q -p go --allowedTools Bash --replay "$T/same.yaml" --record "$T/same.tar.zst"
+	exits 0 completed
+	is "$(ev 'select(.type=="assistant").message.content[] | select(.type=="tool_use").id' | tr '\n' ' ')" \
+		"call_0 call_0_2 call_0_3 call_0_4 call_0_5 call_0_6 "
+	q --replay "$T/same.tar.zst" --replay-strict
+	exits 0 completed
+}
+
 @test "another directory will do" {
 	serve "$(script "$(bash_call 'pwd >/dev/null; echo x')" "$(say end)")"
 	record --allowedTools Bash

@@ -175,7 +175,6 @@ static void die(struct crash *c)
 		.output_full = dead_bool,
 		.emit = dead_emit,
 		.next_event = dead_next_event,
-		.new_id = c->real.new_id,
 		.random01 = c->real.random01,
 		.now = c->real.now,
 	};

@@ -52,13 +52,6 @@ static void model_cancel(void *ctx, enum model_kind kind)
 	sim_drop_model_events(s, kind);
 }
 
-static void new_id(void *ctx, char out[UUID_LEN + 1])
-{
-	struct sim *s = ctx;
-
-	snprintf(out, UUID_LEN + 1, "00000000-0000-4000-8000-%012u", ++s->ids);
-}
-
 static double random01(void *ctx)
 {
 	return (double)sim_draw(ctx, 1000) / 1000.0;
@@ -150,7 +143,6 @@ void sim_run(struct sim *s, const char *task)
 		.model_start = model_start,
 		.model_cancel = model_cancel,
 		.emit = sim_emit,
-		.new_id = new_id,
 		.random01 = random01,
 		.now = now,
 		.next_event = sim_next_event,

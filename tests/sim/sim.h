@@ -102,7 +102,7 @@ struct sim {
 	int running_safe, running_unsafe;
 	uint64_t rng;
 	size_t next_choice, choices_cap;
-	unsigned ids, server_ids, nmarks;
+	unsigned server_ids, nmarks;
 	struct { /* how often each sort of answer comes, see answers.c */
 		unsigned main[SIM_MOODS], compact[SIM_MOODS], summary[SIM_MOODS], count[SIM_MOODS], sizes;
 		bool large;                         /* results are */
