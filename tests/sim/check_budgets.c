@@ -111,6 +111,12 @@ void check_note(struct sim *s, const struct step *step)
 
 	if (ev->kind != EVENT_USER || ev->u.user.block->kind != BLOCK_TEXT)
 		return;
+	if (sim_begins(ev->u.user.block->text, "That the turns or the budget")) { /* of an earlier process */
+		if (!s->w->noted && !s->w->notes)
+			sim_problem(s, "a note is revoked that was not given");
+		s->w->noted = false;
+		s->w->notes = 0;
+	}
 	bool turns = sim_begins(ev->u.user.block->text, "The turns of this task are nearly");
 	if (!turns && !sim_begins(ev->u.user.block->text, "The budget of this run"))
 		return;

@@ -334,8 +334,8 @@ static int model_start(void *ctx, const struct model_request *req, struct error 
 		c->unsent = 0;
 	}
 	if (req->kind == MODEL_MAIN && !c->dead && c->requests && --c->requests == 0) {
-		/* what a session's start brings is told beside */
-		c->unsent = sim_has_hook(s, HOOK_SESSION_START) ? 0 : digest(req);
+		/* what a session's start brings is told beside, and that a note of this process does not hold */
+		c->unsent = sim_has_hook(s, HOOK_SESSION_START) || s->w->noted || s->w->notes ? 0 : digest(req);
 		c->quiet = true;
 		die(c);
 	}
