@@ -74,6 +74,13 @@ int check_path(const char *name, const char *text, struct error *e)
 	return 0;
 }
 
+int check_record_path(const char *name, const char *text, struct error *e)
+{
+	if (!strcmp(text, "-"))
+		return bad(e, "is not read from stdin: name the file (./- is a file of that name)");
+	return check_path(name, text, e);
+}
+
 int check_url(const char *name, const char *text, struct error *e)
 {
 	(void)name;

@@ -60,7 +60,7 @@ enum model_failure {
 	MODEL_STREAM_CUT,     /* the stream ended without a stop_reason */
 	MODEL_STREAM_ERROR,   /* an error event inside a 200 stream; error_type, message are set */
 	MODEL_NOT_STREAM,     /* 2xx or 3xx that is no event stream: html, empty, redirect, nonsense status line */
-	MODEL_MISMATCH,       /* a replayed run asked for what the tape does not hold */
+	MODEL_MISMATCH,       /* a replayed run asked for what the record does not hold */
 	MODEL_REFUSED_REQUEST /* we could not make the request: bad URL, bad header value, TLS verification; never
 	                         retried */
 };

@@ -74,7 +74,7 @@ enum continue_reason {
 	  "wall time or signal while waiting for the model")                                                           \
 	X(TERM_ABORTED_TOOLS, "aborted_tools", 41, SUB_ERROR, "wall time or signal at any other moment")               \
 	X(TERM_REPLAY_MISMATCH, "replay_mismatch", 50, SUB_ERROR,                                                      \
-	  "a replayed run asked for what the tape does not hold")
+	  "a replayed run asked for what the record does not hold")
 
 enum terminal_reason {
 	TERM_NONE = 0,

@@ -410,7 +410,10 @@ int world_set_up(struct world *w, enum setup_step *step, struct error *e)
 	if (w->job->archive && world_unpack(w, e))
 		return -1;
 	*step = SETUP_WORKSPACE;
-	if (world_workspace(w, e) || world_begin_changes(w, e))
+	if (world_workspace(w, e))
+		return -1;
+	*step = SETUP_KEEPER;
+	if (world_begin_changes(w, e))
 		return -1;
 	*step = SETUP_OPTIONS;
 	if (world_permissions(w, e))

@@ -120,6 +120,8 @@ static const struct wrong wrongs[] = {
 	  "job.yaml:1:17: model.extra.messages: quern sets this field of the request itself\n" },
 	{ "model: {extra: [1]}", "job.yaml:1:16: model.extra: must be an object\n" },
 	{ "model: {thinking: {a: .inf}}", "job.yaml:1:19: model.thinking: line 1, column 23: JSON has no .inf\n" },
+	{ "version: 1\nresume: \"-\"\n",
+	  "job.yaml:2:9: resume: is not read from stdin: name the file (./- is a file of that name)\n" },
 	{ "model: {api_key_file: ~/key}",
 	  "job.yaml:1:23: model.api_key_file: '~' is not expanded here: write the directory out (./~ is a file of that "
 	  "name)\n" },
