@@ -29,6 +29,7 @@ struct changing {
 	const char *const *skip;  /* our own output files, relative */
 	struct buf before, after; /* scans as text */
 	bool transaction, settled;
+	bool alone; /* workspace.save and nothing else: no hashes, and the second scan stays in the keeper's child */
 	struct event_workspace told;
 };
 
@@ -84,7 +85,8 @@ static int scan(struct world *w, const struct limits *l, struct error *e)
 	struct changing *c = w->changing;
 	struct buf in = BUF_INIT(2 * SUMS_MAX);
 
-	add(&in, c->transaction ? "whole" : "");
+	add(&in, c->transaction ? "whole" : c->alone ? "list" : "sums");
+	add(&in, c->alone && c->before.len ? c->save : "");
 	for (const char *const *s = c->skip; *s; s++)
 		add(&in, *s);
 	add(&in, "");
@@ -117,8 +119,8 @@ static bool is_same_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
-	return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-	                         x.st_ino == y.st_ino);
+	return !strcmp(a, b) ||
+	       (!stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
 /* Each of our files is one of its own: what is written last would take the place of what was written first. */
@@ -383,11 +385,11 @@ int world_begin_changes(struct world *w, struct error *e)
 	buf_init(&c->after, SUMS_MAX);
 	c->dir = w->workspace;
 	c->transaction = job->workspace_transaction;
+	c->alone = !c->transaction && !job->workspace_patch && !job->record_path;
 	w->changing = c;
 	if (job->workspace_save && !(c->save = output_path(w, "workspace.save", job->workspace_save, NULL, e)))
 		return -1;
-	if (job->workspace_patch &&
-	    !(c->patch = output_path(w, "workspace.patch", job->workspace_patch, c->save, e)))
+	if (job->workspace_patch && !(c->patch = output_path(w, "workspace.patch", job->workspace_patch, c->save, e)))
 		return -1;
 	if (find_skipped(w, w->workspace, e))
 		return -1;
@@ -529,13 +531,13 @@ static int settle(struct world *w, bool completed, struct error *e)
 	struct changing *c = w->changing;
 
 	if (scan(w, &l, e))
-		return error_prefix(e, "what changed in the workspace is not known");
+		return error_prefix(e, c->alone ? "workspace.save" : "what changed in the workspace is not known");
 	size_t all = take_counts(c);
 	c->told.told = true;
 	if (record_text(w, "after.sha256", &c->after, e))
 		return -1;
 	if (c->save) {
-		if (save(w, c->save, &l, e))
+		if (!c->alone && save(w, c->save, &l, e))
 			return -1;
 		c->told.saved = c->save;
 	}
@@ -563,8 +565,14 @@ static void discard(struct world *w)
 
 	if (!c->ours)
 		return;
+	/* The mark first: in a copy that is gone in part the rest would pass for what the run has removed. */
+	buf_addf(&in, "%s/" ORIGINAL, c->ours);
+	int rc = call(w, "remove", NULL, &in, &l, NULL, &e);
+	if (rc && access(buf_str(&in), F_OK) && errno == ENOENT) /* never made */
+		rc = 0;
+	buf_clear(&in);
 	add(&in, c->ours);
-	if (call(w, "remove", NULL, &in, &l, NULL, &e))
+	if (rc || call(w, "remove", NULL, &in, &l, NULL, &e))
 		log_warn("%s", e.msg);
 	c->ours = NULL;
 	buf_release(&in);

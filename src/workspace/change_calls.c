@@ -56,85 +56,6 @@ static int open_dir(const char *path, struct error *e)
 	return fd < 0 ? error_sys(e, "cannot open '%s'", path) : fd;
 }
 
-/* ---- "scan": "whole" or "", names to skip, "", an earlier scan or "" ---- */
-
-#define SKIP_MOST 16
-
-static void print_counts(const struct scan *before, const struct scan *after, struct buf *out, struct error *e)
-{
-	struct changes c;
-
-	if (!before->taken_ns || scan_compare(before, after, &c, e))
-		return;
-	buf_addf(out, "%zu %zu %zu %zu\n", c.changed, c.added, c.deleted, c.n);
-	changes_release(&c);
-}
-
-static int scan_here(struct input *in, struct error *e)
-{
-	struct scan known = SCAN_INIT, s = SCAN_INIT;
-	struct buf out = BUF_INIT(SUMS_MAX);
-	const char *skip[SKIP_MOST + 1] = { NULL }, *name;
-	int dir = here(e), rc = dir < 0 ? -1 : 0;
-	bool whole = *next(in) != '\0';
-
-	for (size_t n = 0; *(name = next(in));)
-		if (n < SKIP_MOST)
-			skip[n++] = name;
-	if (!rc && in->p < in->end)
-		rc = next_scan(in, &known, e);
-	known.whole = whole;
-	if (!rc)
-		rc = workspace_scan(dir, known.taken_ns ? &known : NULL, skip, &s, e);
-	if (!rc) {
-		print_counts(&known, &s, &out, e);
-		scan_print_sums(&s, &out);
-		rc = buf_check(&out, "the list of the workspace's files", e);
-	}
-	if (!rc && io_write_all(1, buf_str(&out), out.len))
-		rc = error_sys(e, "cannot tell the workspace's files");
-	if (dir >= 0)
-		close(dir);
-	buf_release(&out);
-	scan_release(&known);
-	scan_release(&s);
-	return rc;
-}
-
-int call_scan(const char *in, size_t in_len, int result_fd)
-{
-	struct input input = { in, in + in_len };
-	struct error e = ERROR_INIT;
-
-	return call_end(scan_here(&input, &e), &e, result_fd);
-}
-
-/* ---- "copy": where to ---- */
-
-static int copy_here(struct input *in, struct error *e)
-{
-	int from = here(e), to = from < 0 ? -1 : open_dir(next(in), e), rc = -1;
-	struct stat st;
-
-	if (to >= 0 && (fstat(from, &st) || fchmod(to, (st.st_mode & 0777) | 0700)))
-		error_sys(e, "cannot copy the workspace");
-	else if (to >= 0)
-		rc = workspace_copy(from, to, e);
-	if (from >= 0)
-		close(from);
-	if (to >= 0)
-		close(to);
-	return rc;
-}
-
-int call_copy(const char *in, size_t in_len, int result_fd)
-{
-	struct input input = { in, in + in_len };
-	struct error e = ERROR_INIT;
-
-	return call_end(copy_here(&input, &e), &e, result_fd);
-}
-
 /* ---- files that are written beside and renamed over ---- */
 
 struct out_file {
@@ -208,6 +129,101 @@ static int output_close(struct out_file *o, int rc, struct error *e)
 		unlinkat(o->dir, o->beside, 0);
 	close(o->dir);
 	return rc;
+}
+
+static int save_to(const char *path, int dir, const struct scan *before, const struct scan *after, struct error *e)
+{
+	struct out_file o;
+
+	if (output_open(&o, path, e))
+		return -1;
+	return output_close(&o, workspace_save(dir, before, after, o.fd, e), e);
+}
+
+/* ---- "scan": "sums", "list" or "whole", "" or the file that the changes are saved to, names to skip, "", an earlier
+ * scan or
+ * "". What it tells of is the counts of what changed, and the scan unless that was saved. ---- */
+
+#define SKIP_MOST 16
+
+static void print_counts(const struct scan *before, const struct scan *after, struct buf *out, struct error *e)
+{
+	struct changes c;
+
+	if (!before->taken_ns || scan_compare(before, after, &c, e))
+		return;
+	buf_addf(out, "%zu %zu %zu %zu\n", c.changed, c.added, c.deleted, c.n);
+	changes_release(&c);
+}
+
+static int scan_here(struct input *in, struct error *e)
+{
+	struct scan known = SCAN_INIT, s = SCAN_INIT;
+	struct buf out = BUF_INIT(SUMS_MAX);
+	const char *skip[SKIP_MOST + 1] = { NULL }, *name;
+	const char *how = next(in), *path = next(in);
+	const bool list = !strcmp(how, "list");
+	int dir = here(e), rc = dir < 0 ? -1 : 0;
+
+	for (size_t n = 0; *(name = next(in));)
+		if (n < SKIP_MOST)
+			skip[n++] = name;
+	if (!rc && in->p < in->end)
+		rc = next_scan(in, &known, e);
+	known.whole = !strcmp(how, "whole");
+	if (!rc)
+		rc = list && !known.taken_ns ? workspace_list(dir, skip, &s, e)
+		                             : workspace_scan(dir, known.taken_ns ? &known : NULL, skip, &s, e);
+	if (!rc && *path)
+		rc = save_to(path, dir, &known, &s, e);
+	if (!rc) {
+		print_counts(&known, &s, &out, e);
+		if (!*path)
+			scan_print_sums(&s, &out);
+		rc = buf_check(&out, "the list of the workspace's files", e);
+	}
+	if (!rc && io_write_all(1, buf_str(&out), out.len))
+		rc = error_sys(e, "cannot tell the workspace's files");
+	if (dir >= 0)
+		close(dir);
+	buf_release(&out);
+	scan_release(&known);
+	scan_release(&s);
+	return rc;
+}
+
+int call_scan(const char *in, size_t in_len, int result_fd)
+{
+	struct input input = { in, in + in_len };
+	struct error e = ERROR_INIT;
+
+	return call_end(scan_here(&input, &e), &e, result_fd);
+}
+
+/* ---- "copy": where to ---- */
+
+static int copy_here(struct input *in, struct error *e)
+{
+	int from = here(e), to = from < 0 ? -1 : open_dir(next(in), e), rc = -1;
+	struct stat st;
+
+	if (to >= 0 && (fstat(from, &st) || fchmod(to, (st.st_mode & 0777) | 0700)))
+		error_sys(e, "cannot copy the workspace");
+	else if (to >= 0)
+		rc = workspace_copy(from, to, e);
+	if (from >= 0)
+		close(from);
+	if (to >= 0)
+		close(to);
+	return rc;
+}
+
+int call_copy(const char *in, size_t in_len, int result_fd)
+{
+	struct input input = { in, in + in_len };
+	struct error e = ERROR_INIT;
+
+	return call_end(copy_here(&input, &e), &e, result_fd);
 }
 
 /* ---- "save": the file, the scan before, the scan after; "patch": the directory as it was, and the same ---- */

@@ -120,7 +120,7 @@ int copy_entry(int from_dir, const char *from_base, int to_dir, const char *to_b
 		return -1;
 	if (S_ISLNK(st.st_mode))
 		return copy_link(from_dir, from_base, to_dir, to_base, &st, owner ? owner : &st);
-	int in = walk_open_file(from_dir, from_base), out = -1, rc = -1;
+	int in = walk_open_file(from_dir, from_base, NULL), out = -1, rc = -1;
 	if (in >= 0 && fstat(in, &st) == 0)
 		out = openat(to_dir, to_base, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (out >= 0)

@@ -131,7 +131,7 @@ static int file_blob(struct blob *b, int dir, const char *base, SHA1_CTX *ctx)
 {
 	struct stat st;
 
-	b->fd = walk_open_file(dir, base);
+	b->fd = walk_open_file(dir, base, NULL);
 	if (b->fd < 0 || fstat(b->fd, &st))
 		return -1;
 	b->n = (size_t)st.st_size;

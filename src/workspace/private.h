@@ -11,6 +11,7 @@
 /* ---- scan.c ---- */
 struct scan_entry *scan_add(struct scan *s, const char *name, size_t n);           /* NULL: no memory */
 int scan_hash_file(int dir_fd, const char *base, unsigned char sha[DIGEST_BYTES]); /* -1 with errno */
+bool scan_has_sum(const struct scan_entry *f);                                     /* not in a list, mostly */
 /* What st says of base, and its hash. -1 with errno. */
 int scan_look(int dir_fd, const char *base, const struct stat *st, struct scan_entry *entry);
 

@@ -83,11 +83,10 @@ static int save_one(struct saving *s, const struct scan_entry *f, struct error *
 	size_t n;
 	int dir = beneath_parent(&s->at, f->name, &base), fd = -1, rc = -1;
 
-	if (dir < 0 || fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW))
-		return error_sys(e, "'%s'", walk_show(f->name, shown));
-	if (f->kind == FILE_LINK && walk_read_link(dir, base, target, &n))
-		return error_sys(e, "'%s'", walk_show(f->name, shown));
-	if (f->kind == FILE_REGULAR && ((fd = walk_open_file(dir, base)) < 0 || fstat(fd, &st))) {
+	if (dir < 0 || (f->kind == FILE_REGULAR ? (fd = walk_open_file(dir, base, &st)) < 0
+	                                        : fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) != 0)) {
+		error_sys(e, "'%s'", walk_show(f->name, shown));
+	} else if (f->kind == FILE_LINK && walk_read_link(dir, base, target, &n)) {
 		error_sys(e, "'%s'", walk_show(f->name, shown));
 	} else {
 		static const mode_t types[] = {
@@ -140,6 +139,7 @@ static int open_archive(struct saving *s, int out_fd, struct error *e)
 	if (s->la.write_set_format_pax_restricted(s->a) < LIBARCHIVE_WARN ||
 	    s->la.write_set_options(s->a, "hdrcharset=BINARY") < LIBARCHIVE_WARN ||
 	    s->la.write_add_filter_zstd(s->a) < LIBARCHIVE_WARN ||
+	    s->la.write_set_options(s->a, "zstd:compression-level=1") < LIBARCHIVE_WARN ||
 	    s->la.write_set_bytes_in_last_block(s->a, 1) < LIBARCHIVE_WARN ||
 	    s->la.write_open_fd(s->a, out_fd) < LIBARCHIVE_WARN)
 		return failed(s, e);

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -83,7 +84,7 @@ int scan_hash_file(int dir_fd, const char *base, unsigned char sha[DIGEST_BYTES]
 	unsigned char piece[PIECE];
 	struct digest d;
 	ssize_t got;
-	int fd = walk_open_file(dir_fd, base);
+	int fd = walk_open_file(dir_fd, base, NULL);
 
 	if (fd < 0)
 		return -1;
@@ -138,6 +139,34 @@ static bool is_kept(mode_t mode)
 	return S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode);
 }
 
+bool scan_has_sum(const struct scan_entry *f)
+{
+	static const unsigned char none[DIGEST_BYTES];
+
+	return memcmp(f->sha, none, sizeof none) != 0;
+}
+
+static bool may_read(const struct walk_entry *found)
+{
+	return (found->st.st_mode & 0444) == 0444 || !faccessat(found->dir_fd, found->base, R_OK, AT_EACCESS);
+}
+
+/* Of a file in a list, whose content is read only if it tells something. -1 with errno. */
+static int list_file(const struct scan *s, const struct walk_entry *found, const struct scan_entry *then,
+                     struct scan_entry *entry)
+{
+	const bool was_file = then && then->kind == FILE_REGULAR;
+	const bool told = was_file ? scan_has_sum(then) && then->size == entry->size
+	                           : !then && racy(entry->ctime_ns, s->taken_ns);
+
+	if (told)
+		return scan_look(found->dir_fd, found->base, &found->st, entry);
+	entry->kind = FILE_REGULAR;
+	entry->mode = found->st.st_mode & 07777;
+	memset(entry->sha, was_file ? 0xff : 0, sizeof entry->sha); /* another one than before, whatever that was */
+	return may_read(found) ? 0 : -1;
+}
+
 /* What cannot be read is left out, unless it could be before: then its change would pass for a removal. */
 static int unreadable(struct scan *s, const struct scan *known, const char *name, int why, struct error *e)
 {
@@ -169,11 +198,11 @@ static int add(struct scan *s, const struct scan *known, const struct walk_entry
 		                   .inode = found->st.st_ino };
 	const struct scan_entry *then = known && S_ISREG(found->st.st_mode) ? scan_find(known, found->name) : NULL;
 
-	if (is_known(&here, then, known)) {
+	if (is_known(&here, then, known))
 		here = *then;
-	} else if (scan_look(found->dir_fd, found->base, &found->st, &here)) {
+	else if (s->listed && S_ISREG(found->st.st_mode) ? list_file(s, found, then, &here)
+	                                                 : scan_look(found->dir_fd, found->base, &found->st, &here))
 		return unreadable(s, known, found->name, errno, e);
-	}
 	struct scan_entry *entry = scan_add(s, found->name, strlen(found->name));
 	if (!entry)
 		return error_nomem(e);
@@ -182,14 +211,13 @@ static int add(struct scan *s, const struct scan *known, const struct walk_entry
 	return 0;
 }
 
-int workspace_scan(int dir_fd, const struct scan *known, const char *const *skip, struct scan *out, struct error *e)
+static int look_at_all(int dir_fd, const struct scan *known, const char *const *skip, struct scan *out, struct error *e)
 {
 	struct walk_entry found;
 	struct timespec now;
 	struct walk w;
 	int rc;
 
-	*out = (struct scan)SCAN_INIT;
 	clock_gettime(CLOCK_REALTIME, &now);
 	out->taken_ns = walk_ns(&now);
 	walk_init(&w, dir_fd, skip);
@@ -213,4 +241,16 @@ int workspace_scan(int dir_fd, const struct scan *known, const char *const *skip
 	if (out->n)
 		qsort(out->v, out->n, sizeof *out->v, by_name);
 	return 0;
+}
+
+int workspace_scan(int dir_fd, const struct scan *known, const char *const *skip, struct scan *out, struct error *e)
+{
+	*out = (struct scan){ .listed = known && known->listed };
+	return look_at_all(dir_fd, known, skip, out, e);
+}
+
+int workspace_list(int dir_fd, const char *const *skip, struct scan *out, struct error *e)
+{
+	*out = (struct scan){ .listed = true };
+	return look_at_all(dir_fd, NULL, skip, out, e);
 }

@@ -62,12 +62,13 @@ int walk_read_link(int dir_fd, const char *base, char out[LINK_LONGEST], size_t 
 	return 0;
 }
 
-int walk_open_file(int dir_fd, const char *base)
+int walk_open_file(int dir_fd, const char *base, struct stat *st)
 {
 	int fd = openat(dir_fd, base, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat st;
+	struct stat own;
 
-	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+	st = st ? st : &own;
+	if (fd < 0 || (fstat(fd, st) == 0 && S_ISREG(st->st_mode)))
 		return fd;
 	close(fd);
 	errno = EINVAL;

@@ -39,8 +39,9 @@ void walk_release(struct walk *w);
 /* The content of a link beneath dir_fd into out; *n is its length. -1 with errno. */
 #define LINK_LONGEST 4096
 int walk_read_link(int dir_fd, const char *base, char out[LINK_LONGEST], size_t *n);
-/* Opens a file that is to be regular for reading, without waiting for what is none. -1 with errno. */
-int walk_open_file(int dir_fd, const char *base);
+/* Opens a file that is to be regular for reading, without waiting for what is none; *st, unless NULL, is what
+ * it is. -1 with errno. */
+int walk_open_file(int dir_fd, const char *base, struct stat *st);
 /* Times in ns since 1970. */
 int64_t walk_ns(const struct timespec *t);
 /* A name for an error text: what is not printable is escaped, and it is cut. Returns out. */

@@ -60,20 +60,26 @@ struct scan { /* sorted by name, bytewise */
 	size_t skipped;   /* others than files, directories and links, and what cannot be read or has too long a name */
 	int64_t taken_ns; /* when it began, wall clock */
 	bool whole;       /* set by who knows: all of it could be read, and nothing may be left out of a later one */
+	bool listed;      /* files are told by mode, size, times and inode: see workspace_list */
 };
 #define SCAN_INIT                                                                                                      \
 	{                                                                                                              \
-		NULL, 0, 0, 0, 0, false                                                                                \
+		NULL, 0, 0, 0, 0, false, false                                                                         \
 	}
 /* `known`, NULL or an earlier scan: a file whose size, times and inode are as there is not read again (those that were
  * changed just before that scan are), and what could be read then and cannot now is an error; if it was whole, so is
  * all that cannot be read or has too long a name. skip: names relative to the directory that are left out with what is
  * in them, NULL terminated; NULL = none. */
 int workspace_scan(int dir_fd, const struct scan *known, const char *const *skip, struct scan *out, struct error *e);
+/* A scan that reads no file but those changed just before it, whose hashes it needs; the others' are zero. A later scan
+ * that knows this one is like that too: a file whose size, times or inode are others counts as changed, be its content
+ * the same. For workspace_save alone. */
+int workspace_list(int dir_fd, const char *const *skip, struct scan *out, struct error *e);
 void scan_release(struct scan *s);
 const struct scan_entry *scan_find(const struct scan *s, const char *name);
 /* Lines that `sha256sum -c` takes, one a file, each behind a comment with all else that is known of it; links and
- * directories are comments alone. scan_parse reads it back whole; -1: that is no such text. */
+ * directories are comments alone, and so are the files of a list. scan_parse reads it back whole; -1: that is no such
+ * text. */
 void scan_print_sums(const struct scan *s, struct buf *out);
 int scan_parse(const char *text, size_t n, struct scan *out, struct error *e);
 

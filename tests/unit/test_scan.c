@@ -172,6 +172,102 @@ static void reads_again_only_what_may_have_changed(void **state)
 	scan_release(&s);
 }
 
+static void list_of(struct scan *out)
+{
+	struct error e = ERROR_INIT;
+	int fd = open_dir("w");
+
+	assert_int_equal(workspace_list(fd, NULL, out, &e), 0);
+	close(fd);
+}
+
+/* Of a list: how many changed, were added and deleted since. */
+static void changed_since(const struct scan *before, size_t changed, size_t added, size_t deleted)
+{
+	struct error e = ERROR_INIT;
+	struct scan after;
+	struct changes c;
+
+	rescan(before, &after);
+	assert_true(after.listed);
+	assert_int_equal(scan_compare(before, &after, &c, &e), 0);
+	assert_int_equal(c.changed, changed);
+	assert_int_equal(c.added, added);
+	assert_int_equal(c.deleted, deleted);
+	changes_release(&c);
+	scan_release(&after);
+}
+
+static void a_list_reads_what_was_changed_just_before_it_alone(void **state)
+{
+	static const unsigned char none[DIGEST_BYTES];
+	struct scan s;
+
+	(void)state;
+	put("w/old", "same");
+	put("w/gone", "1");
+	put("w/dir/mode", "1");
+	assert_int_equal(sh("ln -s old w/link"), 0);
+	list_of(&s);
+	assert_true(s.listed);
+	assert_memory_not_equal(entry(&s, "old")->sha, none, DIGEST_BYTES);
+	changed_since(&s, 0, 0, 0);
+	assert_int_equal(sh("touch w/old"), 0); /* its content is known to be the same */
+	changed_since(&s, 0, 0, 0);
+	assert_int_equal(sh("cd w && rm gone && chmod 600 dir/mode && ln -sfn dir link && echo x >new"), 0);
+	changed_since(&s, 2, 1, 1);
+	scan_release(&s);
+}
+
+static void a_list_goes_by_size_times_and_inode(void **state)
+{
+	struct scan s;
+
+	(void)state;
+	put("w/a", "same");
+	put("w/b", "same");
+	list_of(&s);
+	for (size_t i = 0; i < s.n; i++) /* as if they were old */
+		memset(s.v[i].sha, 0, DIGEST_BYTES);
+	s.taken_ns += 3000000000;
+	changed_since(&s, 0, 0, 0);
+	put("w/a", "diff");
+	changed_since(&s, 1, 0, 0);
+	assert_int_equal(sh("cp -p w/b w/c && mv w/c w/b"), 0); /* another file, that looks the same */
+	changed_since(&s, 2, 0, 0);
+	assert_int_equal(sh("rm w/b && ln -s a w/b"), 0);
+	changed_since(&s, 2, 0, 0);
+	scan_release(&s);
+}
+
+static void a_list_is_read_back(void **state)
+{
+	struct place *p = *state;
+	struct buf text = BUF_INIT(1 << 20);
+	struct scan s, back;
+
+	random_tree(p, "w");
+	put("w/line\nbreak and \\", "x");
+	assert_int_equal(sh("touch -d 1960-01-01T00:00:00.5Z w/before-1970"), 0);
+	list_of(&s);
+	for (size_t i = 0; i < s.n; i += 2) /* some of a long time ago */
+		if (s.v[i].kind == FILE_REGULAR)
+			memset(s.v[i].sha, 0, DIGEST_BYTES);
+	scan_print_sums(&s, &text);
+	assert_int_equal(scan_parse(buf_str(&text), text.len, &back, &p->e), 0);
+	assert_true(back.listed);
+	assert_int_equal(s.n, back.n);
+	for (size_t i = 0; i < s.n; i++) {
+		assert_string_equal(s.v[i].name, back.v[i].name);
+		assert_true(scan_entry_same(&s.v[i], &back.v[i]));
+		assert_int_equal(s.v[i].mtime_ns, back.v[i].mtime_ns);
+	}
+	assert_true(entry(&back, "before-1970")->mtime_ns < 0);
+	scan_release(&back);
+	scan_release(&s);
+	buf_release(&text);
+}
+
 static void tells_a_closed_file_from_one_that_is_gone(void **state)
 {
 	struct place *p = *state;
@@ -231,6 +327,9 @@ int main(void)
 		TEST(names_of_any_depth),
 		TEST(is_read_back),
 		TEST(reads_again_only_what_may_have_changed),
+		TEST(a_list_reads_what_was_changed_just_before_it_alone),
+		TEST(a_list_goes_by_size_times_and_inode),
+		TEST(a_list_is_read_back),
 		TEST(tells_a_closed_file_from_one_that_is_gone),
 		TEST(compares),
 	};
