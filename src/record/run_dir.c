@@ -72,7 +72,10 @@ int run_dir_needs(struct run_dir *d, const char *write[3], const char *parents[3
 
 	if (d->place.path) {
 		write[nwrite++] = d->place.path;
-		if (!d->above && !(d->above = strndup(d->place.path, d->place.above ? d->place.above : 1)))
+		size_t n = d->place.above;
+		if (d->place.path[n] == '\0') /* one that was left is removed from the directory that it lies in */
+			n = (size_t)(strrchr(d->place.path, '/') - d->place.path);
+		if (!d->above && !(d->above = strndup(d->place.path, n ? n : 1)))
 			return -1;
 		if (d->place.made)
 			parents[nparents++] = d->above;

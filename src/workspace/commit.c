@@ -7,7 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/random.h"
+#include "base/tree.h"
 
 #define STAGE_NAME ".quern-commit-"
 
@@ -15,7 +15,7 @@
 
 struct stage {
 	int fd;
-	char name[sizeof STAGE_NAME + 12];
+	char name[sizeof STAGE_NAME + 36];
 };
 
 static void stage_name(size_t i, char out[24])
@@ -23,22 +23,32 @@ static void stage_name(size_t i, char out[24])
 	snprintf(out, 24, "%zu", i);
 }
 
-static int stage_open(struct stage *s, int original, struct error *e)
+/* What a commit of the same copy left that was cut short. */
+static int stage_drop(const struct stage *s, int original)
 {
-	unsigned char r[4];
+	int fd = openat(original, s->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = -1;
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 07777) == 0700)
+		rc = tree_empty(fd);
+	close(fd);
+	return rc ? -1 : unlinkat(original, s->name, AT_REMOVEDIR);
+}
+
+/* Its name is the copy's: so a commit that is made again finds it, while nobody else makes one of that name. */
+static int stage_open(struct stage *s, int original, int copy, struct error *e)
+{
+	struct stat st;
 
 	s->fd = -1;
-	for (int tries = 0; tries < 100; tries++) {
-		random_bytes(r, sizeof r);
-		snprintf(s->name, sizeof s->name, STAGE_NAME "%02x%02x%02x%02x", r[0], r[1], r[2], r[3]);
-		if (mkdirat(original, s->name, 0700) == 0) {
+	if (fstat(copy, &st) == 0) {
+		snprintf(s->name, sizeof s->name, STAGE_NAME "%llx-%llx", (unsigned long long)st.st_dev,
+		         (unsigned long long)st.st_ino);
+		if (mkdirat(original, s->name, 0700) == 0 ||
+		    (errno == EEXIST && stage_drop(s, original) == 0 && mkdirat(original, s->name, 0700) == 0))
 			s->fd = openat(original, s->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-			if (s->fd < 0)
-				unlinkat(original, s->name, AT_REMOVEDIR);
-			break;
-		}
-		if (errno != EEXIST)
-			break;
 	}
 	return s->fd < 0 ? error_sys(e, "cannot write into the original directory") : 0;
 }
@@ -265,7 +275,7 @@ static int commit(struct commit *k, struct error *e)
 	/* Another run's commit is waited for, so that it is seen: not where no file system can lock. */
 	while (flock(k->original, LOCK_EX) && errno == EINTR)
 		;
-	if (commit_check(k, e) || stage_open(&s, k->original, e))
+	if (commit_check(k, e) || stage_open(&s, k->original, k->from.root, e))
 		return -1;
 	int rc = stage_all(k, &s, e);
 	if (!rc)

@@ -400,3 +400,29 @@ children() {
 	has "$(result '.errors | join("|")')" "'bin' has changed"
 	rm -rf "$T"/.work.quern-*
 }
+
+all_old_or_new() { is "$(cat "$T"/work/f* | sort -u | tr '\n' ' ' | sed -E 's/^(new |old )+$/fine/')" fine; }
+committing() { compgen -G "$T/work/.quern-commit-*" >/dev/null; }
+
+@test "a run that is killed while it commits: each file is old or new, and the next one finishes it" {
+	local i n pid
+	for ((i = 0; i < 1500; i++)); do echo old; done | split -l 1 -a 4 - f
+	serve "$(script "$(bash_call 'for i in f*; do echo new >$i; done; rm -r dir')" "$(say done)" "$(say done)" "$(say done)" "$(say done)" "$(say done)" "$(say done)")"
+	job 'transaction: true'
+	for n in 1 2 3; do
+		"$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash --resume "$T/events" --events "$T/events" \
+			</dev/null >"$T/out" 2>"$T/err" 3>&- &
+		pid=$!
+		while kill -0 $pid 2>/dev/null && ! committing; do :; done
+		sleep 0.0$((RANDOM % 10))
+		kill -KILL $pid 2>/dev/null || true
+		wait $pid || true
+		all_old_or_new
+	done
+	q "$T/job.yaml" -p go --allowedTools Bash --resume "$T/events" --events "$T/events"
+	[ "$rc" = 0 ] || { show; return 1; }
+	is "$(cat "$T"/work/f* | sort | uniq -c | sed 's/^ *//')" '1500 new'
+	[ ! -e dir ]
+	nothing_beside
+	is "$(cat "$T/err" | grep 'cannot remove')" ''
+}
