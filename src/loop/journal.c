@@ -190,16 +190,6 @@ static bool state_changed(struct loop *l, bool sent)
 	return changed && !l->nomem;
 }
 
-void journal_state(struct loop *l)
-{
-	struct event ev = { .kind = EVENT_HISTORY };
-
-	if (!l->cfg->journal || l->nomem || !state_changed(l, false))
-		return;
-	ev.u.history.state = buf_str(&l->state_told);
-	loop_emit(l, &ev);
-}
-
 /* ---- before a request ---- */
 
 void journal_prompt(struct loop *l, size_t from)
@@ -233,13 +223,11 @@ static void find_prompt(const struct loop *l, struct event_history *v)
 	v->prompt_to = i + p->n;
 }
 
-void journal_tell(struct loop *l)
+static void tell(struct loop *l, bool sent)
 {
 	struct event ev = { .kind = EVENT_HISTORY };
 	struct buf list = BUF_INIT(BUF_HUGE);
 
-	if (!l->cfg->journal || l->nomem)
-		return;
 	int told = talk_tell(&l->talk, l->state.messages, &list);
 	l->nomem |= told < 0;
 	find_prompt(l, &ev.u.history);
@@ -247,7 +235,7 @@ void journal_tell(struct loop *l)
 		ev.u.history.messages = buf_str(&list);
 		ev.u.history.messages_len = list.len;
 	}
-	if (state_changed(l, true))
+	if (state_changed(l, sent))
 		ev.u.history.state = buf_str(&l->state_told);
 	if (!l->nomem && (told > 0 || ev.u.history.has_prompt || ev.u.history.state)) {
 		loop_emit(l, &ev);
@@ -255,6 +243,27 @@ void journal_tell(struct loop *l)
 		l->prompt = NULL;
 	}
 	buf_release(&list);
+}
+
+void journal_tell(struct loop *l)
+{
+	if (l->cfg->journal && !l->nomem)
+		tell(l, true);
+}
+
+void journal_state(struct loop *l)
+{
+	struct event ev = { .kind = EVENT_HISTORY };
+
+	if (!l->cfg->journal || l->nomem)
+		return;
+	/* what the state says of places holds for the conversation as it is: an edit is told with it */
+	if (l->talk.same_edits != l->state.messages->edits) {
+		tell(l, false);
+	} else if (state_changed(l, false)) {
+		ev.u.history.state = buf_str(&l->state_told);
+		loop_emit(l, &ev);
+	}
 }
 
 /* ---- a session that goes on ---- */

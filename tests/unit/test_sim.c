@@ -101,6 +101,7 @@ static void worlds_that_broke_once(void **state)
 		82827,  /* a limit is met behind a wish whose request goes to the next model */
 		275604, /* a message ends between the third overload and the switch that it is due */
 		392008, /* words behind a task that nothing was answered to yet are to be replaced by a summary */
+		66701,  /* killed behind an answer for which room was made before it was taken in */
 		396289, /* what a turn that was paused too often counted is taken for known */
 		638481, /* a signal comes while hooks are told of an end that a stop hook brought */
 		725387, /* a prompt is said to be so long that what is cut from it does not show in the count */
