@@ -12,8 +12,8 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "record/run_dir.h"
 #include "base/tree.h"
+#include "record/run_dir.h"
 
 static const char *const variables[] = { "QUERN_STATE_DIR", "XDG_STATE_HOME", "HOME", "TMPDIR" };
 
