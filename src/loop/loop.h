@@ -60,8 +60,8 @@ struct loop_config {
 	bool journal;         /* the events are kept: they tell all that is needed to go on from them */
 	/* A session that goes on, as its record tells of it (record/resume.h); the history that loop_open gets is the
 	 * old conversation. All NULL: a new one. */
-	const char *resume_state;            /* the newest state, a JSON object */
-	bool resume_ended; /* it had come to an end; else the requests are those that it would have sent */
+	const char *resume_state; /* the newest state, a JSON object */
+	bool resume_ended;        /* it had come to an end; else the requests are those that it would have sent */
 	const char *const *resume_summaries; /* lines about rounds: the name of one, its line, ...; NULL terminated */
 	struct talk *resume_talk;            /* what whoever reads these events knows already, because they go on behind
 	                                        those of the record; its content is taken over. NULL = nothing */

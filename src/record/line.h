@@ -58,9 +58,9 @@ extern const struct event_row event_rows[EVENT_RESULT + 1]; /* by enum event_kin
 
 /* Appends the event as one JSON object without the line feed. */
 void line_write(struct buf *b, const struct event *ev, const char *session_id, const char *version, bool bare);
-void line_write_result(struct line *l);                           /* the result's members (result.c) */
-void line_usage(struct json_out *o, const struct usage *u);       /* as the API writes it; NULL = zeros */
-void line_audit(struct json_out *o, const struct event_audit *a); /* its members */
+void line_write_result(struct line *l);                               /* the result's members (result.c) */
+void line_usage(struct json_out *o, const struct usage *u);           /* as the API writes it; NULL = zeros */
+void line_audit(struct json_out *o, const struct event_audit *a);     /* its members */
 void line_totals(struct json_out *o, const struct session_totals *t); /* the member; t may be NULL */
 
 /* Shortens the longest string values that begin in [from, to) to one common length, on character borders, until

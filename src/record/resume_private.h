@@ -65,7 +65,7 @@ int spent_compact(struct reader *rd, const struct json *doc, int model, int usag
 int spent_retry(struct reader *rd, const struct json *doc); /* an attempt that another one follows */
 int spent_result(struct reader *rd, const struct json *doc);
 int spent_new_run(struct reader *rd, const struct json *doc); /* a quern_resume: the process is another from here */
-int spent_finish(struct reader *rd);  /* *r has the totals */
+int spent_finish(struct reader *rd);                          /* *r has the totals */
 void spent_release(struct spent *spent);
 
 /* ---- resume_end.c ---- */

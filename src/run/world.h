@@ -95,14 +95,14 @@ struct world {
 
 	/* a run that goes on */
 	struct resumed record;
-	bool resumes;                        /* there is a record, and *record is filled */
-	bool goes_on;                        /* no message is new: what was begun is gone on with */
-	bool repeats;                        /* there is nothing left to do: the old result is the result */
-	bool resume_told;                    /* the events say so */
-	int lock;                            /* on the file of the events, 0 = none */
-	bool locked_out;                     /* another run has it: nothing may be written there */
-	bool appends;                        /* the events stand behind those of the record */
-	struct talk talk;                    /* what whoever reads the record knows, until the loop has it */
+	bool resumes;     /* there is a record, and *record is filled */
+	bool goes_on;     /* no message is new: what was begun is gone on with */
+	bool repeats;     /* there is nothing left to do: the old result is the result */
+	bool resume_told; /* the events say so */
+	int lock;         /* on the file of the events, 0 = none */
+	bool locked_out;  /* another run has it: nothing may be written there */
+	bool appends;     /* the events stand behind those of the record */
+	struct talk talk; /* what whoever reads the record knows, until the loop has it */
 	int64_t turns, requests, tool_calls, duration_ms; /* of this process so far */
 	struct session_totals totals;                     /* of all */
 	struct replay *replay;                            /* NULL: no bundle is replayed */
@@ -294,7 +294,7 @@ int world_read_record(struct world *w, struct error *e);
 /* What is to be done, now that the task is known, if the job has one: it goes on, or it repeats. The recorded task is
  * not added again. */
 void world_judge_record(struct world *w);
-bool world_appends_to_stdout(const struct world *w); /* which is the record that is gone on with */
+bool world_appends_to_stdout(const struct world *w);   /* which is the record that is gone on with */
 const char *world_recorded_dir(const struct world *w); /* its run directory, NULL = none that could be used */
 /* The conversation, what tools and memory knew of it; needs the tools. */
 int world_take_record(struct world *w, struct error *e);

@@ -15,6 +15,10 @@ struct place {
 int place_setup(void **state);
 int place_teardown(void **state);
 
+/* Root reads and writes what modes forbid: not for the time between these two, in this process. */
+void modes_hold(void);
+void modes_held(void);
+
 /* A shell command, printf style; its exit status. */
 int sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Writes a file, with the directories above it. */
