@@ -97,5 +97,7 @@ struct verdict loop_fall_back(struct loop *l, const struct verdict *v)
 	ev.u.model_switch.to = loop_model(l);
 	loop_emit(l, &ev);
 	loop_strip_thinking(l);
+	if (!v->cont)
+		loop_say_behind(l, NULL); /* words that waited behind an answer of nothing but thinking */
 	return v->cont ? *v : verdict_go(CONT_MODEL_FALLBACK, &l->state);
 }

@@ -79,10 +79,12 @@ void loop_drop_server_calls(struct loop *l)
 
 	if (dropped < 0)
 		l->nomem = true;
-	else if (dropped)
-		loop_notice(l, "server_call_dropped",
-		            "a tool of the server's own has not answered; its call is taken out, as the turn does not "
-		            "wait for it");
+	if (dropped <= 0)
+		return;
+	loop_notice(
+	        l, "server_call_dropped",
+	        "a tool of the server's own has not answered; its call is taken out, as the turn does not wait for it");
+	journal_state(l); /* words that follow would not be understood by who reads the record */
 }
 
 static void say(struct loop *l, const char *text)

@@ -45,7 +45,7 @@ int talk_line(struct talk *t, enum role role, const char *uuid, struct block *b,
 	if (role == ROLE_ASSISTANT && last_role(&t->history) == ROLE_USER)
 		settle(t);
 	t->open = role == ROLE_ASSISTANT && !ends;
-	if (!b)
+	if (!b || block_is_blank(b)) /* which is shown, but never stored */
 		return 0;
 	if (remember(t, uuid, b) || !(m = message_new(role)))
 		return -1;

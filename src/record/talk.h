@@ -5,8 +5,8 @@
  *
  * The rules. An assistant line (not a synthetic one) adds its block to the answer, a user line (not one that is shown
  * again, isReplay) adds its block to the user's message; a line of the same role as the one before continues its
- * message. A tombstone takes back the blocks of the lines it names. A quern_history event says what the whole
- * conversation is now: a list of
+ * message; blank text is no block. A tombstone takes back the blocks of the lines it names. A quern_history event says
+ * what the whole conversation is now: a list of
  *     {"old": [FROM, TO]}                       messages of the conversation so far, [FROM, TO)
  *     {"role": R, "content": [ITEM, ...]}       ITEM: a block as in a request, {"old": [MESSAGE, BLOCK]}, or
  *                                               {"cleared": BLOCK}, a line of ours in the place of a result

@@ -551,7 +551,10 @@ static void see_notice(struct witness *w, const struct event_notice *n)
 		w->images++;
 		w->edited = true;
 	}
-	w->server_dropped |= !strcmp(n->code, "server_call_dropped");
+	if (!strcmp(n->code, "server_call_dropped")) {
+		w->server_dropped = true;
+		w->anchor = -1;
+	}
 	if (!strcmp(n->code, "request_repaired"))
 		*(strstr(n->text, "output tokens") ? &w->clamps : &w->repairs) += 1;
 	if (!strcmp(n->code, "compact_model")) /* another one is asked */
@@ -651,6 +654,7 @@ void witness_event(struct sim *s, const struct event *ev)
 	if (ev->kind == EVENT_RESULT && ev->u.result.reason == TERM_MODEL_ERROR)
 		w->anchor = -1; /* a turn that was paused once too often is not in the conversation */
 	if (ev->kind == EVENT_RESULT) {
+		w->unanswered = 0; /* calls of an answer that was withdrawn at last */
 		s->results++;
 		s->ended = true;
 		if (s->cover)

@@ -102,6 +102,10 @@ static void worlds_that_broke_once(void **state)
 		275604, /* a message ends between the third overload and the switch that it is due */
 		392008, /* words behind a task that nothing was answered to yet are to be replaced by a summary */
 		66701,  /* killed behind an answer for which room was made before it was taken in */
+		365037, /* killed twice: behind a paused turn, and behind the words that it was gone on with */
+		629069, /* killed behind a paused turn of blank text */
+		675635, /* a call of the server's is taken out of what was counted */
+		528779, /* a call of an answer that was withdrawn at last, and another model in the next message */
 		396289, /* what a turn that was paused too often counted is taken for known */
 		638481, /* a signal comes while hooks are told of an end that a stop hook brought */
 		725387, /* a prompt is said to be so long that what is cut from it does not show in the count */
