@@ -300,6 +300,7 @@ int world_emit(void *ctx, struct event *ev, struct error *e)
 		rc = recorder_sync(w->recorder, e);
 	if (rc == 0)
 		rc = world_record_point(w, ev, e);
+	w->began |= rc == 0 && ev->kind == EVENT_INIT;
 	if (rc == 0 && ev->kind == EVENT_INIT)
 		rc = world_tell_resumed(w, &ev->u.init, e) || world_tell_notes(w, e) ? -1 : 0;
 	world_session_emitted(w, ev);

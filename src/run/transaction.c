@@ -586,8 +586,9 @@ int world_end_changes(struct world *w, bool completed, struct error *e)
 		return 0;
 	c->settled = true;
 	c->told.transaction = c->transaction;
-	/* What a result would have to say is lost: as with a run that was killed, the next one finds the copy. */
-	bool untold = c->transaction && !completed && w->recorder && recorder_gone(w->recorder);
+	/* What a result would have to say is lost: as with a run that was killed, the next one finds the copy. Without
+	 * its first line it would not, and nothing was done. */
+	bool untold = c->transaction && !completed && w->began && recorder_gone(w->recorder);
 	int rc = untold ? 0 : settle(w, completed, e);
 	if (!untold && (!rc || !c->transaction)) {
 		discard(w);

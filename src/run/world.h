@@ -116,6 +116,7 @@ struct world {
 	int signals; /* how many came: the second skips the grace periods */
 	bool paused; /* transfers are held because stdout is full */
 	bool told_broken;
+	bool began;          /* the init line is out, which says where the run works */
 	bool progress;       /* stderr is a terminal and stdout is not */
 	int64_t drain_until; /* how long stdout's reader is waited for at the end; a signal brings it nearer */
 	bool lost;           /* an event could not be queued for want of memory */
