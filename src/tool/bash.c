@@ -29,12 +29,12 @@ static const struct tool_param params[] = {
 /* Bash becomes the last command of its text, to save a fork; then that one's directory would be followed, and git, make
  * -C or mkdir -p end in another one than the shell's. (Without a sandbox such a program would not get its set-user-ID
  * privileges either, see supervisor/follow.h.) It does not if text follows, and empty lines do no harm but behind a
- * backslash. */
+ * backslash, or where they would belong to a here-document. */
 static const char *command_end(const struct call *c)
 {
 	const struct input_value *command = &c->in.v[P_COMMAND];
 
-	return command->n && command->s[command->n - 1] == '\\' ? "" : "\n\n";
+	return (command->n && command->s[command->n - 1] == '\\') || strstr(command->s, "<<") ? "" : "\n\n";
 }
 
 /* What SessionStart hooks left for the environment of commands is read before each. A file that is broken says so

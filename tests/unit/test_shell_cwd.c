@@ -212,7 +212,7 @@ static const struct {
 	{ "exec ls d", "" },
 	{ "exec /nonexistent/program", "" },
 	{ "cd d; exec 3>&-; exec 3>/dev/null 4>&3; echo x >&3; exec 3>&-; echo done", "d" },
-	{ "ls /proc/$$/fd", "" },
+	{ "ls /proc/self/fd", "" },
 	{ "if true", "" },
 	{ "cd d; )", "" },
 	{ "cd d\necho one\nfi", "d" },
