@@ -54,7 +54,8 @@ void loop_set_marks(struct loop *l)
 	if (l->window)
 		spec.window = l->window;
 	if (context_marks(&spec, row->window, cap, l->estimate.bytes_per_token, &m.marks, &e)) {
-		loop_notice(l, "context_marks", "%s; the default marks hold for %s", e.msg, loop_model(l));
+		if (l->messages) /* else it was told when the window was learned, by the process before */
+			loop_notice(l, "context_marks", "%s; the default marks hold for %s", e.msg, loop_model(l));
 		use_own_marks(&spec);
 		(void)context_marks(&spec, row->window, cap, l->estimate.bytes_per_token, &m.marks, &e);
 	}

@@ -106,6 +106,7 @@ static void worlds_that_broke_once(void **state)
 		629069, /* killed behind a paused turn of blank text */
 		675635, /* a call of the server's is taken out of what was counted */
 		528779, /* a call of an answer that was withdrawn at last, and another model in the next message */
+		846861, /* killed with a window that was learned, and marks that do not fit it */
 		396289, /* what a turn that was paused too often counted is taken for known */
 		638481, /* a signal comes while hooks are told of an end that a stop hook brought */
 		725387, /* a prompt is said to be so long that what is cut from it does not show in the count */
