@@ -180,8 +180,7 @@ static bool state_changed(struct loop *l, bool sent)
 
 	put_state(l, sent, &now);
 	l->nomem |= now.failed != 0;
-	bool changed = now.len != l->state_told.len ||
-	               (now.len && memcmp(now.data, l->state_told.data, now.len) != 0);
+	bool changed = now.len != l->state_told.len || (now.len && memcmp(now.data, l->state_told.data, now.len) != 0);
 	if (changed) {
 		buf_release(&l->state_told);
 		l->state_told = now;
