@@ -180,7 +180,8 @@ static void plain_bash(const struct tool_world *w, const char *command, struct b
 		if (chdir(w->work) || dup2(p[1], 1) < 0 || dup2(p[1], 2) < 0 || !freopen("/dev/null", "r", stdin))
 			_exit(99);
 		closefrom(3);
-		for (int signo = 1; signo < NSIG; signo++) /* as the tool's: whoever started the tests may ignore some */
+		/* As the tool's: whoever started the tests may ignore some. */
+		for (int signo = 1; signo < NSIG; signo++)
 			signal(signo, SIG_DFL);
 		execvpe("bash", argv, (char *const *)(uintptr_t)w->cfg.child_env);
 		_exit(99);
