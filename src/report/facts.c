@@ -1,0 +1,89 @@
+/* A run in a few numbers, and how such pairs of a name and a value look. */
+#include <inttypes.h>
+
+#include "report/chapter.h"
+#include "report/html.h"
+
+void fact_begin(struct buf *out, const char *name)
+{
+	buf_addf(out, "<div><dt>%s</dt><dd>", name);
+}
+
+void fact_end(struct buf *out)
+{
+	buf_adds(out, "</dd></div>");
+}
+
+void fact_value(struct buf *out, const char *name, const struct json *doc, int tok)
+{
+	if (json_absent(doc, tok))
+		return;
+	fact_begin(out, name);
+	html_value_line(out, doc, tok, SHOW_LINE);
+	fact_end(out);
+}
+
+static void cost_fact(struct buf *out, const struct chapter *c)
+{
+	double usd = 0;
+	bool least = false;
+
+	if (c->result.ntokens < 1)
+		return;
+	fact_begin(out, "Cost");
+	if (json_double(&c->result, chapter_result(c, "total_cost_usd"), &usd)) {
+		if (json_bool(&c->result, chapter_result(c, "cost_lower_bound"), &least) && least)
+			buf_adds(out, "≥ ");
+		html_usd(out, usd);
+	} else {
+		buf_adds(out, "not known");
+	}
+	fact_end(out);
+}
+
+static void tokens_fact(struct buf *out, const struct chapter *c)
+{
+	const struct usage *u = &c->sum;
+	int64_t in = turn_prompt(u);
+
+	fact_begin(out, "Tokens");
+	html_short_count(out, in);
+	buf_adds(out, " + ");
+	html_short_count(out, u->output > 0 ? u->output : 0);
+	buf_adds(out, "<small>in + out");
+	if (u->cache_read > 0 && in > 0)
+		buf_addf(out, ", %.0f%% cached", (double)u->cache_read * 100 / (double)in);
+	buf_adds(out, "</small>");
+	fact_end(out);
+}
+
+void show_facts(struct buf *out, const struct chapter *c)
+{
+	int64_t ms = chapter_result_int(c, "duration_ms"), api = chapter_result_int(c, "duration_api_ms");
+
+	buf_adds(out, "<dl class=\"facts\">");
+	fact_begin(out, "Turns");
+	buf_addf(out, "%d", c->turns);
+	fact_end(out);
+	fact_begin(out, "Tool calls");
+	buf_addf(out, "%d", c->calls);
+	if (c->failed_calls || c->denials)
+		buf_addf(out, "<small>%d failed, %d denied</small>", c->failed_calls, c->denials);
+	fact_end(out);
+	if (ms < 0 && c->timed)
+		ms = c->t1 - c->t0;
+	if (ms >= 0) {
+		fact_begin(out, "Duration");
+		html_duration(out, ms);
+		if (api >= 0) {
+			buf_adds(out, "<small>model ");
+			html_duration(out, api);
+			buf_adds(out, "</small>");
+		}
+		fact_end(out);
+	}
+	tokens_fact(out, c);
+	cost_fact(out, c);
+	fact_value(out, "Model", &c->init, chapter_init(c, "model"));
+	buf_adds(out, "</dl>");
+}
