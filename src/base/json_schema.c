@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json_schema_private.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
@@ -330,14 +331,8 @@ static int key_ref(struct compiler *c, struct schema_node *n, int tok, int arg)
 	(void)arg;
 	if (json_type(c->doc, tok) != JSON_STRING)
 		return fail(c, ERR_INPUT, "must be a string");
-	if (c->nrefs == c->cap_refs) {
-		size_t cap = c->cap_refs ? 2 * c->cap_refs : 16;
-		struct pending *refs = realloc(c->refs, cap * sizeof *refs);
-		if (!refs)
-			return error_nomem(c->e);
-		c->refs = refs;
-		c->cap_refs = cap;
-	}
+	if (ARRAY_GROW(c->refs, c->nrefs, c->cap_refs))
+		return error_nomem(c->e);
 	c->refs[c->nrefs++] = (struct pending){ n, tok };
 	return 0;
 }

@@ -9,6 +9,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 struct watch {
 	int fd;
 	short events;
@@ -69,14 +71,8 @@ int reactor_fd_set(struct reactor *r, int fd, short events, reactor_fd_fn fn, vo
 	struct watch *w = find_watch(r, fd);
 
 	if (!w) {
-		if (r->n == r->cap) {
-			size_t cap = r->cap ? r->cap * 2 : 16;
-			struct watch *p = reallocarray(r->watches, cap, sizeof *p);
-			if (!p)
-				return -1;
-			r->watches = p;
-			r->cap = cap;
-		}
+		if (ARRAY_GROW(r->watches, r->n, r->cap))
+			return -1;
 		w = &r->watches[r->n++];
 		w->fd = fd;
 		w->serial = ++r->next_serial;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "context/private.h"
@@ -159,13 +160,7 @@ static int reserve(struct context *c)
 		c->gone = 0;
 		return 0;
 	}
-	size_t cap = c->staged_cap ? c->staged_cap * 2 : 16;
-	struct staged *v = realloc(c->staged, cap * sizeof *v);
-	if (!v)
-		return -1;
-	c->staged = v;
-	c->staged_cap = cap;
-	return 0;
+	return ARRAY_GROW(c->staged, c->nstaged, c->staged_cap);
 }
 
 int context_round_restored(struct context *c, const struct history *h, size_t r)

@@ -2,18 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/suggest.h"
 
 #include "guard/permission_private.h"
-
-static size_t count(const char *const *v)
-{
-	size_t n = 0;
-
-	while (v && v[n])
-		n++;
-	return n;
-}
 
 static int warn(struct permissions *p, const struct rule *r, const char *why, struct error *e)
 {
@@ -107,7 +99,7 @@ static int add_rules(struct permissions *p, enum rule_effect effect, const char 
 
 static int take_dirs(struct permissions *p, const struct permission_config *cfg, struct error *e)
 {
-	size_t n = count(cfg->add_dirs);
+	size_t n = array_count(cfg->add_dirs);
 	const char **dirs = arena_alloc(&p->arena, (n + 2) * sizeof *dirs);
 
 	if (!dirs)
@@ -127,7 +119,7 @@ static int take_dirs(struct permissions *p, const struct permission_config *cfg,
 
 struct permissions *permissions_open(const struct permission_config *cfg, struct error *e)
 {
-	size_t n = count(cfg->allow) + count(cfg->ask) + count(cfg->deny);
+	size_t n = array_count(cfg->allow) + array_count(cfg->ask) + array_count(cfg->deny);
 	struct permissions *p = calloc(1, sizeof *p);
 
 	if (!p) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "guard/permit_shell.h"
 
 #define VIEWS_MAX 16
@@ -11,15 +12,9 @@
 
 void line_add(struct line *l, glob_sym c)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 256;
-		glob_sym *s = realloc(l->s, cap * sizeof *s);
-		if (!s) {
-			l->failed = true;
-			return;
-		}
-		l->s = s;
-		l->cap = cap;
+	if (ARRAY_GROW(l->s, l->n, l->cap)) {
+		l->failed = true;
+		return;
 	}
 	l->s[l->n++] = c;
 }

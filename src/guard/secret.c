@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
+
 #define MIN_SECRET 8
 #define MAX_KEY    ((size_t)64 << 10)
 
@@ -50,15 +52,7 @@ static bool known(const struct secrets *s, const char *value, size_t n)
 
 static int grow(struct secrets *s)
 {
-	if (s->n < s->cap)
-		return 0;
-	size_t cap = s->cap ? 2 * s->cap : 8;
-	struct secret *v = realloc(s->v, cap * sizeof *v);
-	if (!v)
-		return -1;
-	s->v = v;
-	s->cap = cap;
-	return 0;
+	return ARRAY_GROW(s->v, s->n, s->cap);
 }
 
 int secrets_add(struct secrets *s, const char *value, size_t n)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "hook/internal.h"
 
 static const char variable[] = "${CLAUDE_PROJECT_DIR}";
@@ -36,10 +37,8 @@ static int add(struct handler *a, char *word)
 int handler_words(struct handler *a, const char *project_dir)
 {
 	const struct job_hook *decl = a->decl;
-	size_t n = 0;
+	size_t n = array_count(decl->args);
 
-	while (decl->args && decl->args[n])
-		n++;
 	a->argv = calloc(n + 4, sizeof *a->argv);
 	if (!a->argv)
 		return -1;

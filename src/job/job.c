@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "job/job_file.h"
 #include "job/options.h"
 #include "job/set.h"
@@ -70,10 +71,7 @@ static const char *absolute(struct setter *s, const char *path, char **cwd)
 static int resolve_memory(struct setter *s, char **cwd)
 {
 	struct job *job = s->job;
-	size_t n = 0;
-
-	while (job->memory_files[n])
-		n++;
+	size_t n = array_count(job->memory_files);
 	const char **v = arena_alloc(&job->arena, (n + 1) * sizeof(*v));
 	if (!v)
 		return -1;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json_out.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
@@ -314,7 +315,7 @@ static int set_list(const struct slot *t, const struct yaml_node *v)
 	const char *const **at = field(t);
 	const char *const *old = t->fresh ? no_items : *at;
 	struct yaml_node word = *v, one = { .kind = YAML_SEQ, .line = v->line, .col = v->col, .first = &word };
-	size_t n = 0, more = 0;
+	size_t n = array_count(old), more = 0;
 	int rc = 0;
 
 	if ((t->k->flags & KF_WORD) && v->kind == YAML_SCALAR) {
@@ -327,8 +328,6 @@ static int set_list(const struct slot *t, const struct yaml_node *v)
 		return fail_list(t, v);
 	if ((t->k->flags & KF_COMMAND) && (!v->first || (v->first->kind == YAML_SCALAR && !v->first->len)))
 		return fail_row(t, v, "must begin with the name of a program");
-	while (old && old[n])
-		n++;
 	for (const struct yaml_node *i = v->first; i; i = i->next)
 		more++;
 	if (n + more > LIST_MAX)

@@ -1,19 +1,12 @@
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "message/id_set.h"
 #include "message/message.h"
 
 static int reserve(struct history *h)
 {
-	if (h->n < h->cap)
-		return 0;
-	size_t cap = h->cap ? h->cap * 2 : 16;
-	struct message **v = realloc(h->v, cap * sizeof(struct message *));
-	if (!v)
-		return -1;
-	h->v = v;
-	h->cap = cap;
-	return 0;
+	return ARRAY_GROW(h->v, h->n, h->cap);
 }
 
 static int count_block(struct history *h, const struct block *b)

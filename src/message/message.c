@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json.h"
 
 struct message *message_new(enum role role)
@@ -20,15 +21,9 @@ int message_add(struct message *m, struct block *b)
 {
 	if (!b)
 		return -1;
-	if (m->n == m->cap) {
-		size_t cap = m->cap ? m->cap * 2 : 4;
-		struct block **v = realloc(m->blocks, cap * sizeof(struct block *));
-		if (!v) {
-			block_unref(b);
-			return -1;
-		}
-		m->blocks = v;
-		m->cap = cap;
+	if (ARRAY_GROW(m->blocks, m->n, m->cap)) {
+		block_unref(b);
+		return -1;
 	}
 	m->blocks[m->n++] = b;
 	return 0;

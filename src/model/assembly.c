@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "model/assembly_block.h"
 #include "model/server_json.h"
@@ -106,16 +107,7 @@ static struct assembly_block *find_block(struct assembly *a, int64_t index)
 
 static int grow(struct assembly *a)
 {
-	size_t cap = a->cap ? 2 * a->cap : 8;
-
-	if (a->n < a->cap)
-		return 0;
-	struct assembly_block *p = realloc(a->blocks, cap * sizeof *p);
-	if (!p)
-		return -1;
-	a->blocks = p;
-	a->cap = cap;
-	return 0;
+	return ARRAY_GROW(a->blocks, a->n, a->cap);
 }
 
 static int start_block(struct assembly *a, int64_t index, const struct json *doc, int tok)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "model/one_line.h"
@@ -239,14 +240,8 @@ static bool same_message(struct walk *w, int asked, int recorded)
 
 static bool add_seam(struct compare *c, const struct compare_seam *s)
 {
-	if (c->nseams == c->cap) {
-		size_t cap = c->cap ? 2 * c->cap : 64;
-		struct compare_seam *v = reallocarray(c->seams, cap, sizeof *v);
-		if (!v)
-			return false;
-		c->seams = v;
-		c->cap = cap;
-	}
+	if (ARRAY_GROW(c->seams, c->nseams, c->cap))
+		return false;
 	c->seams[c->nseams++] = *s;
 	return true;
 }

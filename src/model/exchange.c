@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/json_out.h"
@@ -108,14 +109,8 @@ void exchange_head(struct exchange *x, int64_t ms, int status, const struct answ
 
 static bool add_chunk(struct exchange *x, const struct exchange_chunk *c)
 {
-	if (x->nchunks == x->chunks_cap) {
-		size_t cap = x->chunks_cap ? 2 * x->chunks_cap : 16;
-		struct exchange_chunk *v = cap <= CHUNKS_MOST ? reallocarray(x->chunks, cap, sizeof *v) : NULL;
-		if (!v)
-			return false;
-		x->chunks = v;
-		x->chunks_cap = cap;
-	}
+	if (x->nchunks == CHUNKS_MOST || ARRAY_GROW(x->chunks, x->nchunks, x->chunks_cap))
+		return false;
 	x->chunks[x->nchunks++] = *c;
 	x->answer_bytes += c->n;
 	return true;

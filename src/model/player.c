@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "model/answer.h"
 #include "model/compare.h"
 #include "model/request.h"
@@ -101,15 +102,7 @@ static bool is_news(struct player *p, const char *id)
 	for (size_t i = 0; i < p->ntold; i++)
 		if (!strcmp(p->told[i], id))
 			return false;
-	if (p->ntold == p->told_cap) {
-		size_t cap = p->told_cap ? 2 * p->told_cap : 16;
-		char **v = reallocarray(p->told, cap, sizeof *v);
-		if (!v)
-			return true;
-		p->told = v;
-		p->told_cap = cap;
-	}
-	char *copy = strdup(id);
+	char *copy = ARRAY_GROW(p->told, p->ntold, p->told_cap) ? NULL : strdup(id);
 	if (copy)
 		p->told[p->ntold++] = copy;
 	return true;

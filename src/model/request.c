@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/json.h"
 #include "base/json_out.h"
 #include "base/log.h"
@@ -19,14 +20,8 @@ static int add(struct request_body *b, const char *p, size_t n)
 {
 	if (!n)
 		return 0;
-	if (b->n == b->cap) {
-		size_t cap = b->cap ? 2 * b->cap : 64;
-		struct request_slice *v = reallocarray(b->v, cap, sizeof *v);
-		if (!v)
-			return -1;
-		b->v = v;
-		b->cap = cap;
-	}
+	if (ARRAY_GROW(b->v, b->n, b->cap))
+		return -1;
 	b->v[b->n++] = (struct request_slice){ p, n };
 	b->length += n;
 	return 0;

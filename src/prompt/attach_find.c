@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "message/media.h"
 #include "prompt/attach.h"
 #include "prompt/pattern.h"
@@ -81,17 +82,9 @@ static int add(struct attachments *a, int fd, const char *name, const char *real
 		close(fd);
 		return 0;
 	}
-	if (a->n == a->cap) {
-		size_t cap = a->cap ? 2 * a->cap : 8;
-		struct attachment *v = realloc(a->v, cap * sizeof *v);
-		if (v) {
-			a->v = v;
-			a->cap = cap;
-		}
-	}
 	x.name = strdup(name);
 	x.path = strdup(real);
-	int rc = x.name && x.path && a->n < a->cap ? 0 : error_nomem(e);
+	int rc = x.name && x.path && !ARRAY_GROW(a->v, a->n, a->cap) ? 0 : error_nomem(e);
 	if (rc == 0 && fstat(fd, &st) == 0) {
 		x.size = (size_t)st.st_size;
 		ssize_t n = S_ISDIR(st.st_mode) ? 0 : pread(fd, head, sizeof head, 0);

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 
 #define PATH_MOST    4095
@@ -46,14 +47,8 @@ static void free_names(char **v, size_t n)
 
 static int add_name(char ***v, size_t *n, size_t *cap, const char *name)
 {
-	if (*n == *cap) {
-		size_t more = *cap ? 2 * *cap : 64;
-		char **grown = realloc(*v, more * sizeof *grown);
-		if (!grown)
-			return -1;
-		*v = grown;
-		*cap = more;
-	}
+	if (ARRAY_GROW(*v, *n, *cap))
+		return -1;
 	(*v)[*n] = strdup(name);
 	return (*v)[*n] ? (++*n, 0) : -1;
 }

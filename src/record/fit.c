@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "record/line.h"
 
@@ -34,14 +35,8 @@ static bool is_key(const char *p, size_t len, size_t after)
 
 static int add_literal(struct literals *list, size_t at, size_t n)
 {
-	if (list->n == list->cap) {
-		size_t cap = list->cap ? list->cap * 2 : 16;
-		struct literal *v = realloc(list->v, cap * sizeof *v);
-		if (!v)
-			return -1;
-		list->v = v;
-		list->cap = cap;
-	}
+	if (ARRAY_GROW(list->v, list->n, list->cap))
+		return -1;
 	list->v[list->n++] = (struct literal){ at, n };
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/digest.h"
 #include "base/io.h"
 #include "base/log.h"
@@ -175,14 +176,8 @@ static int create_unique(struct run_dir *d, const char *clean, char out[NAME_LEN
 
 static int remember(struct run_dir *d, const char *name)
 {
-	if (d->nfiles == d->cap) {
-		size_t cap = d->cap ? d->cap * 2 : 16;
-		struct file *v = realloc(d->files, cap * sizeof *v);
-		if (!v)
-			return -1;
-		d->files = v;
-		d->cap = cap;
-	}
+	if (ARRAY_GROW(d->files, d->nfiles, d->cap))
+		return -1;
 	char *path = private_path(d->place.path, name);
 	if (!path)
 		return -1;

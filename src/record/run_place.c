@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "record/private.h"
 
@@ -65,10 +66,7 @@ static char *resolve(const char *path)
 
 static char **copy_list(const char *const *list)
 {
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
+	size_t n = array_count(list);
 	char **copy = calloc(n + 1, sizeof *copy);
 	for (size_t i = 0; copy && i < n; i++) {
 		copy[i] = strdup(list[i]);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json_out.h"
 
 /* ---- lines ---- */
@@ -19,14 +20,8 @@ static void settle(struct talk *t)
 
 static int remember(struct talk *t, const char *uuid, struct block *b)
 {
-	if (t->nnamed == t->named_cap) {
-		size_t cap = t->named_cap ? t->named_cap * 2 : 16;
-		struct talk_named *v = realloc(t->named, cap * sizeof *v);
-		if (!v)
-			return -1;
-		t->named = v;
-		t->named_cap = cap;
-	}
+	if (ARRAY_GROW(t->named, t->nnamed, t->named_cap))
+		return -1;
 	struct talk_named *named = &t->named[t->nnamed++];
 	snprintf(named->uuid, sizeof named->uuid, "%s", uuid);
 	named->block = b;

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "run/replay.h"
 #include "run/world.h"
@@ -120,10 +121,7 @@ static void tell_marks(const struct world *w, struct buf *out)
 static int tell_hooks(struct world *w, struct buf *out, struct error *e)
 {
 	const struct job *job = w->job;
-	size_t n = 0;
-
-	while (job->tools[n])
-		n++;
+	size_t n = array_count(job->tools);
 	const char **names = arena_alloc(&w->arena, (n + job->nexternal + 1) * sizeof *names);
 	if (!names)
 		return error_nomem(e);

@@ -1,4 +1,5 @@
 /* The job as the rooms take it: models and marks, tools, the loop. */
+#include "base/array.h"
 #include "run/replay.h"
 #include "run/world.h"
 
@@ -102,10 +103,8 @@ static int check_marks(const struct world *w, struct error *e)
 int world_models(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
-	size_t n = 0;
+	size_t n = array_count(job->fallback);
 
-	while (job->fallback[n])
-		n++;
 	w->models = arena_alloc(&w->arena, (n + 1) * sizeof *w->models);
 	if (!w->models)
 		return error_nomem(e);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "run/replay.h"
 
 #define HOOKS_SAY                                                                                                      \
@@ -54,15 +55,7 @@ static struct known *find_or_add(struct replay_tools *t, char *id)
 {
 	struct known *k = id ? find(t, id) : NULL;
 
-	if (id && !k && t->n == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 64;
-		struct known *v = reallocarray(t->v, cap, sizeof *v);
-		if (v) {
-			t->v = v;
-			t->cap = cap;
-		}
-	}
-	if (id && !k && t->n < t->cap) {
+	if (id && !k && !ARRAY_GROW(t->v, t->n, t->cap)) {
 		k = &t->v[t->n++];
 		*k = (struct known){ .id = id };
 		return k;

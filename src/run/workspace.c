@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "run/world.h"
 
 #include <errno.h>
@@ -29,15 +30,6 @@ static const char *real_dir(struct world *w, const char *what, const char *dir, 
 	}
 	close(fd);
 	return kept;
-}
-
-static size_t count(const char *const *v)
-{
-	size_t n = 0;
-
-	while (v && v[n])
-		n++;
-	return n;
 }
 
 /* dir as an absolute path, links and all; what it resolves to if that cannot be said. NULL: no memory. */
@@ -76,7 +68,7 @@ static const char *spelled_workspace(struct world *w, const char *dir)
 
 int world_workspace(struct world *w, struct error *e)
 {
-	size_t n = count(w->job->add_dirs);
+	size_t n = array_count(w->job->add_dirs);
 	const char **dirs = arena_alloc(&w->arena, (n + 1) * sizeof *dirs);
 	const char **spelled = arena_alloc(&w->arena, (n + 2) * sizeof *spelled);
 
@@ -105,7 +97,7 @@ int world_workspace(struct world *w, struct error *e)
 
 const char *const *world_writable_roots(struct world *w)
 {
-	size_t n = count(w->add_dirs);
+	size_t n = array_count(w->add_dirs);
 	const char **v = arena_alloc(&w->arena, (n + 2) * sizeof *v);
 
 	if (!v)

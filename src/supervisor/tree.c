@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 struct proc {
 	pid_t pid, parent, group, session;
 	unsigned long long start;
@@ -23,14 +25,8 @@ struct procs {
 
 static int add(struct procs *all, struct proc p)
 {
-	if (all->n == all->cap) {
-		size_t cap = all->cap ? all->cap * 2 : 256;
-		struct proc *q = cap > TREE_MAX ? NULL : reallocarray(all->p, cap, sizeof *q);
-		if (!q)
-			return -1;
-		all->p = q;
-		all->cap = cap;
-	}
+	if (all->n >= TREE_MAX || ARRAY_GROW(all->p, all->n, all->cap))
+		return -1;
 	all->p[all->n++] = p;
 	return 0;
 }

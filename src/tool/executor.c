@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static const char sibling_text[] =
         "<tool_use_error>Cancelled: an earlier call of the same message failed, so this one was "
         "not run</tool_use_error>";
@@ -76,14 +78,8 @@ static void complete_with_error(struct executor *x, struct executor_call *c, con
 
 int executor_add(struct executor *x, struct block *use, bool read_only)
 {
-	if (x->n == x->cap) {
-		size_t cap = x->cap ? 2 * x->cap : 8;
-		struct executor_call *calls = realloc(x->calls, cap * sizeof *calls);
-		if (!calls)
-			return -1;
-		x->calls = calls;
-		x->cap = cap;
-	}
+	if (ARRAY_GROW(x->calls, x->n, x->cap))
+		return -1;
 	struct executor_call *c = &x->calls[x->n++];
 	*c = (struct executor_call){ .use = block_ref(use), .read_only = read_only };
 	if (x->rest)

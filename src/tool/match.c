@@ -3,16 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static int add(struct matches *m, size_t start, size_t end)
 {
-	if (m->n == m->cap) {
-		size_t cap = m->cap ? 2 * m->cap : 8;
-		struct match *v = realloc(m->v, cap * sizeof *v);
-		if (!v)
-			return -1;
-		m->v = v;
-		m->cap = cap;
-	}
+	if (ARRAY_GROW(m->v, m->n, m->cap))
+		return -1;
 	m->v[m->n++] = (struct match){ start, end };
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "hook/hook.h"
 #include "tool/internal.h"
 
@@ -195,10 +196,8 @@ static int make_bash_env(struct toolbox *t, struct error *e)
 		"EDITOR=false", "GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false",      "GIT_TERMINAL_PROMPT=0",
 		"PAGER=cat",    "GIT_PAGER=cat",    "DEBIAN_FRONTEND=noninteractive",
 	};
-	size_t ndefaults = sizeof defaults / sizeof defaults[0], n = 0, k = 0;
+	size_t ndefaults = sizeof defaults / sizeof defaults[0], n = array_count(t->cfg.child_env), k = 0;
 
-	while (t->cfg.child_env && t->cfg.child_env[n])
-		n++;
 	t->bash_env = calloc(n + ndefaults + 1, sizeof *t->bash_env);
 	if (!t->bash_env)
 		return error_nomem(e);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "tool/internal.h"
 
 static struct read_record *find(const struct read_state *s, const char *key)
@@ -73,14 +74,8 @@ const struct read_record *read_state_find(const struct read_state *s, const char
 /* One more, which has no key yet. NULL: no memory. */
 static struct read_record *add(struct read_state *s)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 16;
-		struct read_record *v = realloc(s->v, cap * sizeof *v);
-		if (!v)
-			return NULL;
-		s->v = v;
-		s->cap = cap;
-	}
+	if (ARRAY_GROW(s->v, s->n, s->cap))
+		return NULL;
 	s->v[s->n] = (struct read_record){ .key = NULL };
 	return &s->v[s->n++];
 }

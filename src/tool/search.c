@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "tool/file.h"
 
 #define RG_KEEP ((size_t)4 << 20)
@@ -143,15 +144,10 @@ int search_newest_first(const struct call *c, const struct output *o, struct fou
 		struct stat st;
 		if (search_hides(c, p, (size_t)(nul - p)))
 			continue;
-		if (*n == cap) {
-			cap = cap ? 2 * cap : 256;
-			struct found *more = realloc(*v, cap * sizeof *more);
-			if (!more) {
-				free(*v);
-				*v = NULL;
-				return -1;
-			}
-			*v = more;
+		if (ARRAY_GROW(*v, *n, cap)) {
+			free(*v);
+			*v = NULL;
+			return -1;
 		}
 		bool there = fstatat(c->cwd_fd, p, &st, AT_SYMLINK_NOFOLLOW) == 0;
 		(*v)[(*n)++] = (struct found){ p, (size_t)(nul - p), there ? file_mtime_ns(&st) : 0 };

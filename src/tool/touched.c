@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "tool/internal.h"
 
 #define TOUCHED_MOST 1000 /* directories that nobody has asked for yet; more are left out */
@@ -16,14 +17,8 @@ void touched_note(struct toolbox *t, const char *path, bool is_dir)
 		return;
 	if (d->n && !strncmp(d->v[d->n - 1], path, n) && !d->v[d->n - 1][n])
 		return; /* calls stay in a directory for a while */
-	if (d->n == d->cap) {
-		size_t cap = d->cap ? 2 * d->cap : 16;
-		char **v = realloc(d->v, cap * sizeof *v);
-		if (!v)
-			return;
-		d->v = v;
-		d->cap = cap;
-	}
+	if (ARRAY_GROW(d->v, d->n, d->cap))
+		return;
 	d->v[d->n] = strndup(path, n ? n : 1);
 	d->n += d->v[d->n] != NULL;
 }

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "workspace/private.h"
 
 static void count(struct changes *c, const struct change *one)
@@ -29,14 +30,9 @@ int scan_compare(const struct scan *before, const struct scan *after, struct cha
 		j += one.after != NULL;
 		if (order == 0 && scan_entry_same(one.before, one.after))
 			continue;
-		if (out->n == cap) {
-			cap = cap ? 2 * cap : 64;
-			struct change *grown = realloc(out->v, cap * sizeof *grown);
-			if (!grown) {
-				changes_release(out);
-				return error_nomem(e);
-			}
-			out->v = grown;
+		if (ARRAY_GROW(out->v, out->n, cap)) {
+			changes_release(out);
+			return error_nomem(e);
 		}
 		out->v[out->n++] = one;
 		count(out, &one);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "workspace/private.h"
 
 struct made { /* a directory: it gets its mode and times when all is in it */
@@ -18,14 +19,8 @@ struct copying {
 
 static int remember(struct copying *c, const struct walk_entry *found)
 {
-	if (c->n == c->cap) {
-		size_t cap = c->cap ? 2 * c->cap : 64;
-		struct made *grown = realloc(c->dirs, cap * sizeof *grown);
-		if (!grown)
-			return -1;
-		c->dirs = grown;
-		c->cap = cap;
-	}
+	if (ARRAY_GROW(c->dirs, c->n, c->cap))
+		return -1;
 	c->dirs[c->n] = (struct made){ strdup(found->name), found->st };
 	return c->dirs[c->n].name ? (c->n++, 0) : -1;
 }

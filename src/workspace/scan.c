@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "workspace/private.h"
 
 #define PIECE 65536
@@ -45,14 +46,8 @@ const struct scan_entry *scan_find(const struct scan *s, const char *name)
 
 struct scan_entry *scan_add(struct scan *s, const char *name, size_t n)
 {
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 256;
-		struct scan_entry *grown = realloc(s->v, cap * sizeof *grown);
-		if (!grown)
-			return NULL;
-		s->v = grown;
-		s->cap = cap;
-	}
+	if (ARRAY_GROW(s->v, s->n, s->cap))
+		return NULL;
 	struct scan_entry *entry = &s->v[s->n];
 	*entry = (struct scan_entry){ .name = strndup(name, n) };
 	if (!entry->name)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 void walk_init(struct walk *w, int root_fd, const char *const *skip)
 {
 	*w = (struct walk){ .skip = skip };
@@ -85,14 +87,8 @@ static bool is_skipped(const struct walk *w)
 
 static int push(struct walk *w, const char *name)
 {
-	if (w->n == w->cap) {
-		size_t cap = w->cap ? 2 * w->cap : 64;
-		char **grown = realloc(w->pending, cap * sizeof *grown);
-		if (!grown)
-			return -1;
-		w->pending = grown;
-		w->cap = cap;
-	}
+	if (ARRAY_GROW(w->pending, w->n, w->cap))
+		return -1;
 	w->pending[w->n] = strdup(name);
 	return w->pending[w->n] ? (w->n++, 0) : -1;
 }

@@ -1,0 +1,32 @@
+#include "base/array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST 4 /* most arrays stay small */
+
+int array_grow(void *v, size_t n, size_t *cap, size_t size)
+{
+	size_t more = *cap ? 2 * *cap : FIRST;
+	void *p;
+
+	if (n < *cap)
+		return 0;
+	memcpy(&p, v, sizeof p); /* v is the address of a pointer of any type */
+	p = more <= SIZE_MAX / size ? realloc(p, more * size) : NULL;
+	if (!p)
+		return -1;
+	memcpy(v, &p, sizeof p);
+	*cap = more;
+	return 0;
+}
+
+size_t array_count(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
