@@ -407,8 +407,15 @@ int sandbox_confine_self(const char *const *write, const char *const *parents, s
 	return confine(ok, &r, &f, e);
 }
 
-int sandbox_confine_call(const char *const *places, struct error *e)
+int sandbox_confine_call(const struct sandbox_place *places, size_t n, struct error *e)
 {
+	static const uint64_t names = LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_REMOVE_FILE;
+	static const uint64_t read = ACCESS_READ & ~LANDLOCK_ACCESS_FS_EXECUTE;
+	const uint64_t rights[] = { [REACH_READ] = read,
+		                    [REACH_WRITE] = read | ACCESS_CHANGE,
+		                    [REACH_FILES] = names | LANDLOCK_ACCESS_FS_WRITE_FILE,
+		                    [REACH_NAMES] = names,
+		                    [REACH_REMOVE] = LANDLOCK_ACCESS_FS_REMOVE_DIR };
 	const int abi = landlock_abi();
 	const struct sandbox_shield shield = { { getppid() } };
 	const struct filter_options o = { .landlock = true, .truncate = abi >= ABI_TRUNCATE, .shield = &shield };
@@ -420,7 +427,7 @@ int sandbox_confine_call(const char *const *places, struct error *e)
 	bool ok = !filter_make(&f, &o) &&
 	          !ruleset_open(&r, abi, ACCESS_READ | ACCESS_CHANGE | ACCESS_DEVICES | ACCESS_IOCTL_DEV, true,
 	                        abi >= ABI_SCOPES);
-	for (; ok && *places; places++)
-		ok = !ruleset_grant_path(&r, *places, (ACCESS_READ | ACCESS_CHANGE) & ~LANDLOCK_ACCESS_FS_EXECUTE);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = places[i].fd < 0 || !ruleset_grant(&r, places[i].fd, rights[places[i].reach]);
 	return confine(ok, &r, &f, e);
 }

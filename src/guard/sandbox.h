@@ -92,9 +92,22 @@ int sandbox_enter(const struct sandbox *s, bool network);
  * Returns 1: it holds, 0: the kernel cannot, -1 with *e.
  */
 int sandbox_confine_self(const char *const *write, const char *const *parents, struct error *e);
-/* A call's own limits, in a child that has opened what else it needs: it reads and writes only beneath `places`,
- * executes nothing, has no sockets and signals none of ours. Returns as the above. */
-int sandbox_confine_call(const char *const *places, struct error *e);
+/* What a call may do by name in an open directory and beneath. */
+enum sandbox_reach {
+	REACH_READ,
+	REACH_WRITE,  /* and read */
+	REACH_FILES,  /* make files, rename and remove them, and write, but not read */
+	REACH_NAMES,  /* make empty files, rename and remove them: what is written was opened before */
+	REACH_REMOVE, /* remove directories that are empty */
+};
+struct sandbox_place {
+	int fd; /* negative: none */
+	enum sandbox_reach reach;
+};
+/* A call's own limits, in a child that has opened what else it needs: of all names it has those in these places alone,
+ * it executes nothing, has no sockets and signals none of ours. What is put on a second time holds beside the first.
+ * Returns as the above. */
+int sandbox_confine_call(const struct sandbox_place *places, size_t n, struct error *e);
 /* Would the first limit writing? */
 bool sandbox_can_confine_self(void);
 

@@ -565,14 +565,10 @@ static void discard(struct world *w)
 
 	if (!c->ours)
 		return;
-	/* The mark first: in a copy that is gone in part the rest would pass for what the run has removed. */
-	buf_addf(&in, "%s/" ORIGINAL, c->ours);
-	int rc = call(w, "remove", NULL, &in, &l, NULL, &e);
-	if (rc && access(buf_str(&in), F_OK) && errno == ENOENT) /* never made */
-		rc = 0;
-	buf_clear(&in);
+	/* The sums first: with them, a copy that is gone in part would pass for one that the run removed files from. */
 	add(&in, c->ours);
-	if (rc || call(w, "remove", NULL, &in, &l, NULL, &e))
+	add(&in, SUMS);
+	if (call(w, "remove", NULL, &in, &l, NULL, &e))
 		log_warn("%s", e.msg);
 	c->ours = NULL;
 	buf_release(&in);

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,8 +15,6 @@
 #include "base/io.h"
 #include "base/libarchive_read.h"
 #include "base/utf8.h"
-#include "guard/sandbox.h"
-#include "workspace/calls.h"
 #include "workspace/workspace.h"
 
 #define PATH_MOST   65536 /* of a name as a whole; the file system limits its parts */
@@ -489,41 +486,4 @@ int workspace_unpack(int fd, int dir_fd, const struct unpack_limits *limits, str
 	buf_release(&u.target);
 	buf_release(&u.dir);
 	return rc;
-}
-
-/* What the call needs is opened, then it can do nothing but fill the directory. */
-static int unpack_confined(const struct unpack_call *call, int fd, struct error *e)
-{
-	const char *const here[] = { ".", NULL };
-	struct libarchive_api la;
-
-	if (fd < 0)
-		return error_sys(e, "cannot open it");
-	int dir = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return error_sys(e, "cannot open the directory");
-	signal(SIGXFSZ, SIG_IGN); /* a file may not be that large: an error like others */
-	libarchive_utf8_names();
-	int rc = libarchive_api_load(&la, e) || sandbox_confine_call(here, e) < 0 ? -1 : 0;
-	if (rc == 0) {
-		libarchive_limit_memory();
-		rc = workspace_unpack(fd, dir, &call->limits, e);
-	}
-	close(dir);
-	return rc;
-}
-
-int call_unpack(const char *in, size_t in_len, int result_fd)
-{
-	struct error e = ERROR_INIT;
-	struct unpack_call call;
-
-	if (in_len <= sizeof call)
-		return call_end(error_set(&e, ERR_BUG, "the call has no input"), &e, result_fd);
-	memcpy(&call, in, sizeof call);
-	int fd = open(in + sizeof call, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int rc = unpack_confined(&call, fd, &e);
-	if (fd >= 0)
-		close(fd);
-	return call_end(rc, &e, result_fd);
 }

@@ -763,16 +763,25 @@ static void test_self(void **state)
 /* What was opened before stays open; by name there is nothing but the place. */
 static int confined_call(void)
 {
-	const char *places[] = { at("tmp"), NULL };
+	const struct sandbox_place places[] = {
+		{ open(at("tmp"), O_PATH | O_CLOEXEC), REACH_WRITE },
+		{ open(at("home"), O_PATH | O_CLOEXEC), REACH_READ },
+		{ open(at("work"), O_PATH | O_CLOEXEC), REACH_NAMES },
+		{ -1, REACH_WRITE },
+	};
 	struct error e = ERROR_INIT;
 	int out = open(at("out/file"), O_RDONLY | O_CLOEXEC);
 	char c;
 
-	if (out < 0 || sandbox_confine_call(places, &e) != 1)
+	if (out < 0 || sandbox_confine_call(places, 4, &e) != 1)
 		return 1;
 	if (opens(at("out/file"), O_RDONLY) == 0 || opens(at("work/new"), O_WRONLY | O_CREAT) == 0 ||
 	    opens("/etc/passwd", O_RDONLY) == 0)
 		return 2;
+	if (opens(at("home/.profile"), O_RDONLY) || opens(at("home/.profile"), O_WRONLY) == 0 ||
+	    rename(at("work/named"), at("work/other")) || opens(at("work/other"), O_RDONLY) == 0 ||
+	    unlink(at("work/other")))
+		return 8;
 	if (opens(at("tmp/new"), O_WRONLY | O_CREAT) || mkdir(at("tmp/d"), 0700) ||
 	    link(at("tmp/new"), at("tmp/d/new")) || symlink("new", at("tmp/l")) || unlink(at("tmp/l")) ||
 	    unlink(at("tmp/d/new")) || rmdir(at("tmp/d")) || opens(at("tmp/new"), O_RDONLY))
@@ -792,6 +801,7 @@ static void test_call(void **state)
 
 	(void)state;
 	make_tree();
+	put("work/named", "");
 	pid_t pid = fork();
 	if (pid == 0)
 		_exit(confined_call());
