@@ -1,8 +1,10 @@
 /* quern-report: the page about a run. argv -> report/ -> exit status. */
 #include <fcntl.h>
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -13,12 +15,12 @@
 #include "report/report.h"
 
 static const char usage[] =
-        "usage: quern-report [-o FILE] RUN\n"
+        "usage: quern-report [-o FILE] [RUN]\n"
         "\n"
         "Writes a page (HTML, one file, no network, no script) about the run whose events are in RUN:\n"
-        "the lines that quern wrote, or a bundle of --record; - is stdin.\n"
+        "the lines that quern wrote, or a bundle of --record. Without RUN, or if it is -: stdin.\n"
         "\n"
-        "  -o, --output FILE   write there instead of stdout\n"
+        "  -o, --output FILE   write there instead of stdout; - is stdout\n"
         "  -h, --help          this text\n"
         "  -V, --version       the version\n"
         "\n"
@@ -52,13 +54,15 @@ static int parse(struct options *o, int argc, char *argv[])
 			return 2;
 		}
 	}
-	if (optind + 1 != argc) {
-		log_error(optind == argc
-		                  ? "RUN is missing: give the file with a run's events, or - (quern-report --help)"
-		                  : "one RUN at a time (quern-report --help)");
+	if (optind + 1 < argc) {
+		log_error("one RUN at a time (quern-report --help)");
 		return 2;
 	}
-	o->run = argv[optind];
+	o->run = optind < argc ? argv[optind] : "-";
+	if (optind == argc && isatty(STDIN_FILENO)) {
+		log_error("RUN is missing: give the file with a run's events, or - (quern-report --help)");
+		return 2;
+	}
 	return -1;
 }
 
@@ -69,11 +73,35 @@ static int64_t list_price(const char *model, const struct usage *u)
 	return row ? catalog_cost(row, u) : -1;
 }
 
-/* Into a new file that takes its name when it is whole. */
-static int write_file(struct report *r, const char *path, struct error *e)
+/* What is no file of its own, a device or a pipe, is written to and stays what it is. */
+static int write_through(struct report *r, const char *path, struct error *e)
 {
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_sys(e, "cannot write '%s'", path);
+	int rc = report_finish(r, fd, e);
+	if (close(fd) && rc == 0)
+		rc = error_sys(e, "cannot write '%s'", path);
+	return rc;
+}
+
+/* Into a new file that takes its name when it is whole. */
+static int write_file(struct report *r, const struct options *o, struct error *e)
+{
+	const char *path = o->output;
+	struct stat there, run;
 	char part[4096];
 
+	if (stat(path, &there) == 0) {
+		bool is_stdin = !strcmp(o->run, "-");
+		if ((is_stdin ? fstat(STDIN_FILENO, &run) : stat(o->run, &run)) == 0 && S_ISREG(run.st_mode) &&
+		    run.st_dev == there.st_dev && run.st_ino == there.st_ino)
+			return error_set(e, ERR_INPUT,
+			                 "the page would take the place of the record: give -o another name");
+		if (!S_ISREG(there.st_mode))
+			return write_through(r, path, e);
+	}
 	if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
 		return error_set(e, ERR_INPUT, "'%s': the name is too long", path);
 	int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -108,7 +136,8 @@ int main(int argc, char *argv[])
 	struct report *r = report_open(&cfg, &e);
 	int rc = r ? report_read(r, o.run, &e) : -1;
 	if (rc == 0)
-		rc = o.output ? write_file(r, o.output, &e) : report_finish(r, STDOUT_FILENO, &e);
+		rc = o.output && strcmp(o.output, "-") != 0 ? write_file(r, &o, &e)
+		                                            : report_finish(r, STDOUT_FILENO, &e);
 	if (rc)
 		log_error("%s: %s", o.run, e.msg);
 	report_free(r);

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/reason.h"
 #include "report/chapter.h"
 #include "report/html.h"
+
+/* Of the list of runs in the page's head. */
+#define NAV_MOST ((size_t)256 << 10)
 
 int chapter_init(const struct chapter *c, const char *path)
 {
@@ -20,46 +22,6 @@ int chapter_result(const struct chapter *c, const char *path)
 int64_t chapter_result_int(const struct chapter *c, const char *path)
 {
 	return json_int_or(&c->result, chapter_result(c, path), -1);
-}
-
-static void step_text(struct buf *out, const struct step *s, size_t times)
-{
-	const char *why = "";
-
-	for (int r = CONT_NONE + 1; r < CONT_COUNT; r++)
-		if (!strcmp(continue_row((enum continue_reason)r)->name, s->reason))
-			why = continue_row((enum continue_reason)r)->text;
-	buf_addf(out, "<li title=\"%s\"><code>", why);
-	html_str(out, s->reason);
-	buf_adds(out, "</code>");
-	if (*s->source) {
-		buf_adds(out, " by ");
-		html_str(out, s->source);
-	}
-	if (times > 1)
-		buf_addf(out, " <b>×%zu</b>", times);
-	buf_adds(out, "</li>");
-}
-
-static void path(struct buf *out, const struct chapter *c)
-{
-	const struct step *s = c->steps.v;
-	size_t shown = 0;
-
-	buf_adds(out, "<section><h2>Path</h2><ol class=\"path\"><li>start</li>");
-	for (size_t i = 0, times; i < c->steps.n && shown < SHOWN_MOST; i += times, shown++) {
-		for (times = 1; i + times < c->steps.n && !strcmp(s[i].reason, s[i + times].reason); times++)
-			continue;
-		step_text(out, &s[i], times);
-	}
-	if (shown == SHOWN_MOST)
-		buf_adds(out, "<li>…</li>");
-	buf_addf(out, "<li class=\"%s\"><b>", chapter_result_int(c, "exit_code") == 0 ? "good" : "bad");
-	if (c->result.ntokens < 1)
-		buf_adds(out, "no result");
-	else
-		html_value_line(out, &c->result, chapter_result(c, "terminal_reason"), SHOW_LINE);
-	buf_adds(out, "</b></li></ol></section>\n");
 }
 
 static void changes(struct buf *out, const struct chapter *c)
@@ -131,15 +93,16 @@ static void nav_entry(struct report *r)
 	const struct chapter *c = &r->c;
 	struct buf *out = &r->nav;
 
-	if (out->len > out->max / 2)
+	if (out->len > NAV_MOST) {
+		r->nav_over++;
 		return;
+	}
 	buf_addf(out, "<li><a href=\"#r%d\">Run %d</a> <b class=\"%s\">", c->number, c->number,
-	         chapter_result_int(c, "exit_code") == 0 ? "ok" : "no");
-	if (c->result.ntokens > 0)
-		html_value_line(out, &c->result, chapter_result(c, "terminal_reason"), SHOW_LINE);
-	else
-		buf_adds(out, "no result");
-	buf_addf(out, "</b> <span class=\"m\">%d turn%s", c->turns, c->turns == 1 ? "" : "s");
+	         chapter_is_good(c) ? "ok" : "no");
+	show_reason(out, c);
+	buf_adds(out, "</b> <span class=\"m\">");
+	html_count(out, c->turns);
+	buf_adds(out, c->turns == 1 ? " turn" : " turns");
 	if (c->timed) {
 		buf_adds(out, " · ");
 		html_duration(out, c->t1 - c->t0);
@@ -168,7 +131,7 @@ void show_chapter(struct buf *out, struct report *r)
 	nav_entry(r);
 	if (!r->title.len)
 		title_of_place(r);
-	buf_addf(out, "<article id=\"r%d\"><p class=\"run\">Run %d</p>", c->number, c->number);
+	buf_addf(out, "<article id=\"r%d\"><h2 class=\"run\">Run %d</h2>", c->number, c->number);
 	show_verdict(out, c);
 	show_facts(out, c);
 	jumps(out, c);
@@ -179,10 +142,11 @@ void show_chapter(struct buf *out, struct report *r)
 		buf_adds(out, "<section><h2>Timeline</h2><p class=\"cut\">the lines of this record tell no "
 		              "times</p></section>");
 	show_chart(out, c);
-	path(out, c);
+	show_path(out, c);
 	changes(out, c);
 	show_denials(out, c);
 	buf_addf(out, "<section class=\"talk\" id=\"r%dtalk\"><h2>Conversation</h2>\n", c->number);
+	show_contents(out, c);
 }
 
 void show_rest(struct buf *out, const struct chapter *c)
@@ -190,6 +154,7 @@ void show_rest(struct buf *out, const struct chapter *c)
 	buf_addf(out, "<div class=\"rest\" id=\"r%drest\">", c->number);
 	show_limits(out, c);
 	show_models(out, c);
+	show_tools(out, c);
 	show_hooks(out, c);
 	show_details(out, c);
 	buf_adds(out, "</div>\n");

@@ -15,8 +15,17 @@ void fact_end(struct buf *out);
 void fact_value(struct buf *out, const char *name, const struct json *doc, int tok); /* nothing if it is absent */
 void show_facts(struct buf *out, const struct chapter *c);
 
-/* ---- verdict.c, tables.c, details.c: a part each, nothing if there is nothing to tell ---- */
+/* ---- verdict.c ---- */
+bool chapter_is_good(const struct chapter *c);
+void show_reason(struct buf *out, const struct chapter *c); /* its name */
 void show_verdict(struct buf *out, const struct chapter *c);
+
+/* ---- way.c ---- */
+void show_path(struct buf *out, const struct chapter *c);
+void show_contents(struct buf *out, const struct chapter *c); /* links to the turns, if they are many */
+
+/* ---- tables.c, details.c: a part each, nothing if there is nothing to tell ---- */
+void show_tools(struct buf *out, const struct chapter *c);
 void show_limits(struct buf *out, const struct chapter *c);
 void show_models(struct buf *out, const struct chapter *c);
 void show_hooks(struct buf *out, const struct chapter *c);

@@ -86,6 +86,12 @@ static void bar_title(struct buf *out, const struct bars *b, size_t i)
 	}
 }
 
+/* Per cent of the width that a bar has. Few are not made broad. */
+static double room_of(const struct bars *b)
+{
+	return 100.0 / (double)(b->n < 8 ? 8 : b->n);
+}
+
 /* Stacked bars of the amounts [from, to], with the largest sum as the scale. */
 static void panel(struct buf *out, const struct chapter *c, const struct bars *b, enum amount from, enum amount to,
                   const char *name, int height)
@@ -107,11 +113,11 @@ static void panel(struct buf *out, const struct chapter *c, const struct bars *b
 	         "below says the same\">"
 	         "<line x1=\"0\" x2=\"100%%\" y1=\"%d.5\" y2=\"%d.5\"/>",
 	         height + 1, name, height, height);
-	double room = 100.0 / (double)(b->n < 8 ? 8 : b->n);
+	double room = room_of(b);
 	for (size_t i = 0; i < b->n; i++) {
 		double y = height;
 		if (b->first[i])
-			buf_addf(out, "<a href=\"#r%dt%d\">", c->number, b->first[i]);
+			buf_addf(out, "<a tabindex=\"-1\" href=\"#r%dt%d\">", c->number, b->first[i]);
 		buf_adds(out, "<g><title>");
 		bar_title(out, b, i);
 		buf_adds(out, "</title>");
@@ -126,6 +132,19 @@ static void panel(struct buf *out, const struct chapter *c, const struct bars *b
 		buf_addf(out, "</g>%s\n", b->first[i] ? "</a>" : "");
 	}
 	buf_adds(out, "</svg></div>");
+}
+
+/* About eight numbers of turns, each below its bar. */
+static void axis(struct buf *out, const struct bars *b)
+{
+	size_t step = (b->n + 7) / 8;
+
+	buf_adds(out, "<svg width=\"100%\" height=\"14\" aria-hidden=\"true\">");
+	for (size_t i = 0; i < b->n; i += step)
+		if (b->first[i])
+			buf_addf(out, "<text x=\"%.3f%%\" y=\"11\">%s%d</text>",
+			         (double)i * room_of(b) + room_of(b) * 0.1, i ? "" : "turn ", b->first[i]);
+	buf_adds(out, "</svg>");
 }
 
 static void cell_count(struct buf *out, int64_t n)
@@ -184,6 +203,7 @@ void show_chart(struct buf *out, const struct chapter *c)
 	panel(out, c, &b, OUTPUT, OUTPUT, "Output tokens", 44);
 	if (b.priced)
 		panel(out, c, &b, COST, COST, "Cost", 44);
+	axis(out, &b);
 	buf_adds(out, "<figcaption>");
 	for (int a = 0; a < OUTPUT; a++)
 		buf_addf(out, "<span><i class=\"k %s\"></i>%s</span>", amounts[a].css, amounts[a].name);

@@ -23,13 +23,32 @@ void fact_value(struct buf *out, const char *name, const struct json *doc, int t
 	fact_end(out);
 }
 
+/* Of a run that was killed. */
+static void cost_so_far(struct buf *out, const struct chapter *c)
+{
+	const struct turn_row *row = c->rows.v;
+	double usd = 0;
+
+	for (size_t i = 0; i < c->rows.n; i++)
+		usd += row[i].cost > 0 ? (double)row[i].cost / 1e9 : 0;
+	if (usd <= 0)
+		return;
+	fact_begin(out, "Cost so far");
+	buf_adds(out, "≥ ");
+	html_usd(out, usd);
+	buf_adds(out, "<small>at list prices</small>");
+	fact_end(out);
+}
+
 static void cost_fact(struct buf *out, const struct chapter *c)
 {
 	double usd = 0;
 	bool least = false;
 
-	if (c->result.ntokens < 1)
+	if (c->result.ntokens < 1) {
+		cost_so_far(out, c);
 		return;
+	}
 	fact_begin(out, "Cost");
 	if (json_double(&c->result, chapter_result(c, "total_cost_usd"), &usd)) {
 		if (json_bool(&c->result, chapter_result(c, "cost_lower_bound"), &least) && least)
@@ -57,16 +76,49 @@ static void tokens_fact(struct buf *out, const struct chapter *c)
 	fact_end(out);
 }
 
+/* What there is no need of in a run that goes well. */
+static void trouble_facts(struct buf *out, const struct chapter *c)
+{
+	const struct {
+		const char *name;
+		int n;
+	} counts[] = { { "Retries", c->retries }, { "Summaries", c->compactions }, { "Model switches", c->switches } };
+
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		if (!counts[i].n)
+			continue;
+		fact_begin(out, counts[i].name);
+		html_count(out, counts[i].n);
+		if (i == 0) {
+			buf_adds(out, "<small>waited ");
+			html_duration(out, c->waited);
+			buf_adds(out, "</small>");
+		}
+		fact_end(out);
+	}
+}
+
+static void began_fact(struct buf *out, const struct chapter *c)
+{
+	int tok = chapter_init(c, "quern_started");
+
+	if (json_absent(&c->init, tok))
+		return;
+	fact_begin(out, "Began");
+	html_time(out, &c->init, tok);
+	fact_end(out);
+}
+
 void show_facts(struct buf *out, const struct chapter *c)
 {
 	int64_t ms = chapter_result_int(c, "duration_ms"), api = chapter_result_int(c, "duration_api_ms");
 
 	buf_adds(out, "<dl class=\"facts\">");
 	fact_begin(out, "Turns");
-	buf_addf(out, "%d", c->turns);
+	html_count(out, c->turns);
 	fact_end(out);
 	fact_begin(out, "Tool calls");
-	buf_addf(out, "%d", c->calls);
+	html_count(out, c->calls);
 	if (c->failed_calls || c->denials)
 		buf_addf(out, "<small>%d failed, %d denied</small>", c->failed_calls, c->denials);
 	fact_end(out);
@@ -84,6 +136,8 @@ void show_facts(struct buf *out, const struct chapter *c)
 	}
 	tokens_fact(out, c);
 	cost_fact(out, c);
+	trouble_facts(out, c);
 	fact_value(out, "Model", &c->init, chapter_init(c, "model"));
+	began_fact(out, c);
 	buf_adds(out, "</dl>");
 }

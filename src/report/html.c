@@ -288,5 +288,23 @@ void html_bytes(struct buf *out, int64_t n)
 
 void html_usd(struct buf *out, double usd)
 {
-	buf_addf(out, usd >= 1 ? "$%.2f" : usd >= 0.01 || usd <= 0 ? "$%.4f" : "$%.6f", usd);
+	buf_addf(out, usd >= 1 ? "$%.2f" : usd >= 0.001 || usd <= 0 ? "$%.4f" : "$%.6f", usd);
+}
+
+void html_time(struct buf *out, const struct json *doc, int tok)
+{
+	static const char shape[] = "dddd-dd-ddTdd:dd:dd";
+	size_t n = 0, i = 0;
+	char *text = json_strdup(doc, tok, &n);
+
+	for (i = 0; text && shape[i]; i++) {
+		bool fits = shape[i] == 'd' ? text[i] >= '0' && text[i] <= '9' : text[i] == shape[i];
+		if (!fits)
+			break;
+	}
+	if (text && !shape[i] && text[n - 1] == 'Z')
+		buf_addf(out, "%.10s %.8s UTC", text, text + 11);
+	else
+		html_value_line(out, doc, tok, SHOW_LINE);
+	free(text);
 }

@@ -45,5 +45,7 @@ void html_short_count(struct buf *out, int64_t n);
 void html_duration(struct buf *out, int64_t ms);
 void html_bytes(struct buf *out, int64_t n);
 void html_usd(struct buf *out, double usd);
+/* "2026-11-30T14:02:11.250Z" as "2026-11-30 14:02:11 UTC"; what is no such time as it stands. */
+void html_time(struct buf *out, const struct json *doc, int tok);
 
 #endif

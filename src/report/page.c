@@ -31,7 +31,9 @@ static void head(struct buf *out, struct report *r)
 	buf_adds(out, r->title.len ? buf_str(&r->title) : "A run");
 	buf_adds(out, "</h1>");
 	if (r->chapters > 1)
-		buf_addf(out, "<ol class=\"nav\">%s</ol>", buf_str(&r->nav));
+		buf_addf(out, "<nav aria-label=\"Runs\"><ol class=\"nav\">%s</ol></nav>", buf_str(&r->nav));
+	if (r->nav_over)
+		buf_addf(out, "<p class=\"cut\">%zu more runs follow</p>", r->nav_over);
 	buf_adds(out, "</header>\n");
 }
 
@@ -52,9 +54,18 @@ static void extras(struct buf *out, const struct report *r)
 
 static void foot(struct buf *out, const struct report *r)
 {
-	buf_addf(out, "<footer>%zu lines, %zu events", r->lines, r->events);
-	if (r->unreadable)
-		buf_addf(out, ", <b class=\"no\">%zu lines that are no events</b>", r->unreadable);
+	buf_adds(out, "<footer>");
+	html_count(out, (int64_t)r->lines);
+	buf_adds(out, r->lines == 1 ? " line, " : " lines, ");
+	html_count(out, (int64_t)r->events);
+	buf_adds(out, r->events == 1 ? " event" : " events");
+	if (r->unreadable) {
+		buf_adds(out, ", <b class=\"no\">");
+		html_count(out, (int64_t)r->unreadable);
+		buf_addf(out, " %s</b>", r->unreadable == 1 ? "line that is no event" : "lines that are no events");
+	}
+	if (r->cut)
+		buf_adds(out, ", <b class=\"no\">the bundle ends early</b>");
 	if (r->torn)
 		buf_adds(out, ", the last line is torn");
 	buf_adds(out, ".</footer></main></body></html>\n");

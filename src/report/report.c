@@ -108,6 +108,11 @@ int report_job(struct report *r, const char *p, size_t n, struct error *e)
 	return buf_check(&r->job, "the job", e);
 }
 
+void report_cut(struct report *r)
+{
+	r->cut = true;
+}
+
 int report_finish(struct report *r, int fd, struct error *e)
 {
 	if (!r->events)

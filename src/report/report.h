@@ -33,6 +33,8 @@ int report_line(struct report *r, const char *p, size_t n, bool whole, struct er
 /* What a bundle has beside the events: the workspace's changes as a unified diff, the job. */
 int report_patch(struct report *r, const char *p, size_t n, struct error *e);
 int report_job(struct report *r, const char *p, size_t n, struct error *e);
+/* The bundle ends early. */
+void report_cut(struct report *r);
 /* Writes the page to fd. -1 with *e: nothing in it was an event (ERR_INPUT), or it cannot be written. */
 int report_finish(struct report *r, int fd, struct error *e);
 void report_free(struct report *r);

@@ -1,12 +1,15 @@
 /* Where the lines come from: a file or stdin with events, or a bundle. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "record/bundle.h"
 #include "report/report.h"
+#include "report/spool.h"
 
+#define PIECE       ((size_t)65536)
 #define LINE_MOST   ((size_t)64 << 20)
 #define BUNDLE_MOST ((int64_t)8 << 30)
 #define EXTRA_MOST  ((size_t)8 << 20)
@@ -89,33 +92,69 @@ static int take_entry(void *ctx, const char *name, const char *p, size_t n, bool
 static int read_bundle(struct source *s, const char *path, struct error *e)
 {
 	bool cut = false;
+	int rc = bundle_read(path, BUNDLE_MOST, take_entry, s, &cut, e);
 
-	return bundle_read(path, BUNDLE_MOST, take_entry, s, &cut, e);
+	if (cut)
+		report_cut(s->r);
+	return rc;
 }
 
-/* stdin with a bundle must be a file: its entries are found by seeking. */
-static int bundle_on_stdin(struct source *s, struct error *e)
+static ssize_t read_some(int fd, char *p, size_t n)
 {
-	if (lseek(STDIN_FILENO, 0, SEEK_SET) < 0)
-		return error_set(e, ERR_INPUT, "a bundle cannot be read from a pipe: give its path");
-	return read_bundle(s, "/dev/stdin", e);
+	ssize_t got;
+
+	do
+		got = read(fd, p, n);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+/* The entries of a bundle are found by seeking: what comes through a pipe, and begins with a piece that was read, waits
+ * in a file first. */
+static int bundle_on_pipe(struct source *s, const char *first, size_t n, struct error *e)
+{
+	struct spool kept = SPOOL_INIT;
+	struct buf piece = BUF_INIT(PIECE);
+	char next[PIECE], path[32];
+	int rc = 0;
+
+	for (ssize_t more = 1; rc == 0 && more > 0;) {
+		buf_add(&piece, first, n);
+		rc = spool_add(&kept, &piece, e);
+		if (rc == 0 && kept.size > BUNDLE_MOST)
+			rc = error_set(e, ERR_INPUT, "the bundle is too large to be read from a pipe");
+		more = rc ? 0 : read_some(STDIN_FILENO, next, sizeof next);
+		if (more < 0)
+			rc = error_sys(e, "cannot read stdin");
+		first = next;
+		n = more < 0 ? 0 : (size_t)more;
+	}
+	snprintf(path, sizeof path, "/dev/fd/%d", kept.fd);
+	if (rc == 0)
+		rc = read_bundle(s, path, e);
+	buf_release(&piece);
+	spool_release(&kept);
+	return rc;
+}
+
+static int bundle_on_stdin(struct source *s, const char *first, size_t n, struct error *e)
+{
+	return lseek(STDIN_FILENO, 0, SEEK_SET) < 0 ? bundle_on_pipe(s, first, n, e) : read_bundle(s, "/dev/stdin", e);
 }
 
 static int read_fd(struct source *s, int fd, const char *path, struct error *e)
 {
-	char piece[65536];
+	char piece[PIECE];
 	bool first = true;
 
 	for (;;) {
-		ssize_t n = read(fd, piece, sizeof piece);
-		if (n < 0 && errno == EINTR)
-			continue;
+		ssize_t n = read_some(fd, piece, sizeof piece);
 		if (n < 0)
 			return error_sys(e, "cannot read '%s'", path);
 		if (n == 0)
 			return finish(s, e);
 		if (first && bundle_is(piece, (size_t)n))
-			return fd == STDIN_FILENO ? bundle_on_stdin(s, e) : read_bundle(s, path, e);
+			return fd == STDIN_FILENO ? bundle_on_stdin(s, piece, (size_t)n, e) : read_bundle(s, path, e);
 		first = false;
 		if (take_piece(s, piece, (size_t)n, e))
 			return -1;

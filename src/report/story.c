@@ -23,7 +23,6 @@ void *list_add(struct list *l, size_t size)
 		}
 		l->v = v;
 		l->cap = cap;
-		l->size = size;
 	}
 	void *at = (char *)l->v + l->n++ * size;
 	memset(at, 0, size);
@@ -65,6 +64,24 @@ void story_span(struct chapter *c, enum look look, int64_t from, int64_t to, con
 		s->label = strdup(buf_str(label));
 }
 
+struct tool_count *story_tool(struct chapter *c, const char *name)
+{
+	struct tool_count *t = c->tools.v;
+
+	for (size_t i = 0; i < c->tools.n && i < SHOWN_MOST; i++)
+		if (!strcmp(t[i].name, name))
+			return &t[i];
+	if (c->tools.n == SHOWN_MOST)
+		return NULL;
+	char *copy = strdup(name);
+	t = copy ? list_add(&c->tools, sizeof *t) : NULL;
+	if (t)
+		t->name = copy;
+	else
+		free(copy);
+	return t;
+}
+
 struct changed_file *story_file(struct chapter *c, const char *path)
 {
 	struct changed_file *f = c->changes.v;
@@ -87,12 +104,15 @@ void chapter_release(struct chapter *c)
 {
 	struct span *s = c->spans.v;
 	struct hook_count *h = c->hooks.v;
+	struct tool_count *t = c->tools.v;
 	struct changed_file *f = c->changes.v;
 
 	for (size_t i = 0; i < c->spans.n; i++)
 		free(s[i].label);
 	for (size_t i = 0; i < c->hooks.n; i++)
 		free(h[i].name);
+	for (size_t i = 0; i < c->tools.n; i++)
+		free(t[i].name);
 	for (size_t i = 0; i < c->changes.n; i++) {
 		free(f[i].path);
 		buf_release(&f[i].diff);
@@ -101,6 +121,7 @@ void chapter_release(struct chapter *c)
 	free(c->rows.v);
 	free(c->steps.v);
 	free(c->hooks.v);
+	free(c->tools.v);
 	free(c->changes.v);
 	json_release(&c->init);
 	json_release(&c->result);

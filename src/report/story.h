@@ -66,6 +66,13 @@ struct hook_count {
 	int runs, failed;
 };
 
+/* The calls of one tool. */
+struct tool_count {
+	char *name; /* as the model said it; "" = it has none */
+	int calls, failed, denied;
+	int64_t ms, longest, bytes;
+};
+
 /* What calls did to one file. */
 struct changed_file {
 	char *path; /* as the call named it */
@@ -75,7 +82,7 @@ struct changed_file {
 
 struct list { /* of any of the above */
 	void *v;
-	size_t n, cap, size, over; /* over: how many were not kept */
+	size_t n, cap, over; /* over: how many were not kept */
 };
 
 enum item_kind { ITEM_TEXT, ITEM_THINKING, ITEM_CALL, ITEM_ASIDE, ITEM_USER };
@@ -122,7 +129,9 @@ struct chapter {
 	int64_t compacting;       /* since; -1 = it is not */
 	int turns, calls, failed_calls, denials;
 	struct usage sum; /* of rows that are turns */
-	struct list spans, rows, steps, hooks, changes;
+	int retries, compactions, switches;
+	int64_t waited; /* ms before the retries */
+	struct list spans, rows, steps, hooks, tools, changes;
 	struct hook_running running[16];
 	size_t nrunning;
 	struct turn turn;
@@ -143,8 +152,9 @@ struct report {
 	struct buf title;     /* HTML line: the first task */
 	struct buf last_head; /* HTML: how the last chapter ended */
 	size_t lines, unreadable, events;
-	bool torn;
-	struct buf nav; /* HTML: an entry a chapter */
+	bool torn, cut;
+	struct buf nav;  /* HTML: an entry a chapter */
+	size_t nav_over; /* chapters that have none */
 };
 
 /* ---- take.c: a line into the story ---- */
@@ -158,6 +168,7 @@ void chapter_release(struct chapter *c);
 void *list_add(struct list *l, size_t size);
 /* The bar gets the first lane of its group that is free at `from`. `label` may be NULL and is copied. */
 void story_span(struct chapter *c, enum look look, int64_t from, int64_t to, const struct buf *label);
+struct tool_count *story_tool(struct chapter *c, const char *name);
 struct changed_file *story_file(struct chapter *c, const char *path);
 
 /* ---- turn.c ---- */

@@ -114,3 +114,35 @@ void show_denials(struct buf *out, const struct chapter *c)
 	}
 	buf_adds(out, "</ul></section>\n");
 }
+
+/* The calls of each tool, in the order of their first. */
+void show_tools(struct buf *out, const struct chapter *c)
+{
+	const struct tool_count *t = c->tools.v;
+
+	if (!c->tools.n)
+		return;
+	buf_adds(out, "<section><h2>Tools</h2><div class=\"wide\"><table><thead><tr><th>tool<th class=\"n\">calls<th "
+	              "class=\"n\">failed<th class=\"n\">denied<th class=\"n\">took<th class=\"n\">longest"
+	              "<th class=\"n\">output</tr></thead><tbody>");
+	for (size_t i = 0; i < c->tools.n && i < SHOWN_MOST; i++) {
+		const int counts[] = { t[i].calls, t[i].failed, t[i].denied };
+
+		buf_adds(out, "<tr><td>");
+		html_line(out, t[i].name, strlen(t[i].name), SHOW_LINE);
+		for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+			buf_addf(out, "<td class=\"n%s\">", k && counts[k] ? " no" : "");
+			html_count(out, counts[k]);
+		}
+		buf_adds(out, "<td class=\"n\">");
+		if (c->timed)
+			html_duration(out, t[i].ms);
+		buf_adds(out, "<td class=\"n\">");
+		if (c->timed)
+			html_duration(out, t[i].longest);
+		buf_adds(out, "<td class=\"n\">");
+		html_bytes(out, t[i].bytes);
+		buf_adds(out, "</tr>\n");
+	}
+	buf_adds(out, "</tbody></table></div></section>\n");
+}

@@ -101,6 +101,7 @@ int take_boundary(struct take *t, struct error *e)
 	struct item *it = take_aside(t, "summary", false);
 
 	(void)e;
+	t->c->compactions++;
 	if (!it)
 		return 0;
 	buf_adds(&it->body, "the conversation so far was made smaller: ");
@@ -116,6 +117,7 @@ int take_switch(struct take *t, struct error *e)
 	struct item *it = take_aside(t, "other model", true);
 
 	(void)e;
+	t->c->switches++;
 	take_value(t, it, "from");
 	if (it)
 		buf_adds(&it->body, " → ");
@@ -146,7 +148,8 @@ int take_resume(struct take *t, struct error *e)
 	}
 	list = take_member(t, "interrupted");
 	if (json_size(t->doc, list) > 0)
-		buf_addf(out, "; %d interrupted calls", json_size(t->doc, list));
+		buf_addf(out, "; %d interrupted call%s", json_size(t->doc, list),
+		         json_size(t->doc, list) == 1 ? "" : "s");
 	list = take_member(t, "changed");
 	for (int x = json_first(t->doc, list), n = 0; x >= 0; x = json_next(t->doc, list, x), n++) {
 		buf_adds(out, n ? ", " : "; changed since: ");

@@ -116,6 +116,8 @@ int take_retry(struct take *t, struct error *e)
 	(void)e;
 	if (delay < 0 || delay > INT64_C(604800000))
 		delay = 0;
+	t->c->retries++;
+	t->c->waited += delay;
 	buf_adds(&label, "failed attempt: ");
 	html_value_line(&label, t->doc, take_member(t, "message"), SHOW_LINE);
 	if (t->c->asked >= 0 && !t->c->answering)

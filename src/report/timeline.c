@@ -17,15 +17,16 @@
 static const struct {
 	const char *css, *name;
 	int group;
+	bool bad;
 } looks[LOOK_COUNT] = {
-	[LOOK_ANSWER] = { "la", "model", 0 },
-	[LOOK_BROKEN] = { "lb", "failed attempt", 0 },
-	[LOOK_WAIT] = { "lw", "waiting to try again", 0 },
-	[LOOK_COMPACT] = { "lc", "compaction", 0 },
-	[LOOK_TOOL] = { "lt", "tool", 1 },
-	[LOOK_TOOL_BAD] = { "lx", "tool that failed", 1 },
-	[LOOK_HOOK] = { "lh", "hook", 2 },
-	[LOOK_HOOK_BAD] = { "lo", "hook that objected or broke", 2 },
+	[LOOK_ANSWER] = { "la", "model", 0, false },
+	[LOOK_BROKEN] = { "lb", "failed attempt", 0, true },
+	[LOOK_WAIT] = { "lw", "waiting to try again", 0, false },
+	[LOOK_COMPACT] = { "lc", "compaction", 0, false },
+	[LOOK_TOOL] = { "lt", "tool", 1, false },
+	[LOOK_TOOL_BAD] = { "lx", "tool that failed", 1, true },
+	[LOOK_HOOK] = { "lh", "hook", 2, false },
+	[LOOK_HOOK_BAD] = { "lo", "hook that objected or broke", 2, true },
 };
 
 struct drawing {
@@ -34,7 +35,9 @@ struct drawing {
 	int lanes[3]; /* rows of each group */
 	double total;
 	double drawn[3][LANES_SHOWN]; /* where the last thin bar of the row ends */
-	bool used[LOOK_COUNT];
+	bool drawn_bad[3][LANES_SHOWN];
+	size_t count[LOOK_COUNT];
+	int64_t took[LOOK_COUNT];
 };
 
 static int lane_of(const struct span *s)
@@ -69,13 +72,18 @@ static void bar(struct drawing *d, const struct span *s)
 	double x = percent(d, s->from), width = percent(d, s->to) - x;
 
 	if (width < THINNEST) {
-		if (x < d->drawn[group][lane])
+		/* what went wrong is never behind what went well */
+		bool bad = looks[s->look].bad;
+		if (x < d->drawn[group][lane] && (!bad || d->drawn_bad[group][lane]))
 			return;
 		width = THINNEST;
 		d->drawn[group][lane] = x + width;
+		d->drawn_bad[group][lane] = bad;
 	}
-	if (s->turn)
-		buf_addf(d->out, "<a href=\"#r%dt%d\">", d->c->number, s->turn);
+	/* what came behind the last turn stands with it; nobody has to walk over all bars with a keyboard */
+	int turn = s->turn < d->c->turns ? s->turn : d->c->turns;
+	if (turn)
+		buf_addf(d->out, "<a tabindex=\"-1\" href=\"#r%dt%d\">", d->c->number, turn);
 	buf_addf(d->out, "<rect class=\"%s\" x=\"%.3f%%\" y=\"%d\" width=\"%.3f%%\" height=\"%d\" rx=\"2\"><title>",
 	         looks[s->look].css, x, top_of(d, group, lane) + 3, width, ROW_HEIGHT - 6);
 	label(d->out, s);
@@ -83,7 +91,7 @@ static void bar(struct drawing *d, const struct span *s)
 	html_duration(d->out, s->to - s->from);
 	buf_adds(d->out, " · at ");
 	html_duration(d->out, s->from - d->c->t0);
-	buf_addf(d->out, "</title></rect>%s\n", s->turn ? "</a>" : "");
+	buf_addf(d->out, "</title></rect>%s\n", turn ? "</a>" : "");
 }
 
 /* About six marks at round times. */
@@ -123,7 +131,8 @@ static void axis(struct drawing *d, int height)
 	for (int64_t ms = 0; ms <= total && step > 0; ms += step) {
 		double x = percent(d, d->c->t0 + ms);
 		buf_addf(d->out, "<line x1=\"%.3f%%\" x2=\"%.3f%%\" y1=\"0\" y2=\"%d\"/>", x, x, height);
-		if (x > 93)
+		/* there is no room for words behind the last one, where the page is narrow */
+		if (x > 88)
 			continue;
 		buf_addf(d->out, "<text x=\"%.3f%%\" y=\"%d\" dx=\"3\">", x, height + 12);
 		tick_label(d->out, ms, step);
@@ -142,13 +151,27 @@ static void names(struct drawing *d)
 	buf_adds(d->out, "</div>");
 }
 
+/* What the colours are, how often there was such a thing, and how long all of them took. */
 static void legend(struct drawing *d)
 {
+	int began = json_path(&d->c->init, json_root(&d->c->init), "quern_started");
+
 	buf_adds(d->out, "<figcaption>");
-	for (int i = 0; i < LOOK_COUNT; i++)
-		if (d->used[i])
-			buf_addf(d->out, "<span><i class=\"k %s\"></i>%s</span>", looks[i].css, looks[i].name);
-	buf_adds(d->out, "</figcaption>");
+	for (int i = 0; i < LOOK_COUNT; i++) {
+		if (!d->count[i])
+			continue;
+		buf_addf(d->out, "<span><i class=\"k %s\"></i>%s <span class=\"m\">", looks[i].css, looks[i].name);
+		html_count(d->out, (int64_t)d->count[i]);
+		buf_adds(d->out, " × · ");
+		html_duration(d->out, d->took[i]);
+		buf_adds(d->out, "</span></span>");
+	}
+	buf_adds(d->out, "<span>times since the run began");
+	if (!json_absent(&d->c->init, began)) {
+		buf_adds(d->out, ", ");
+		html_time(d->out, &d->c->init, began);
+	}
+	buf_adds(d->out, "</span></figcaption>");
 }
 
 static void table(struct drawing *d)
@@ -184,7 +207,8 @@ void show_timeline(struct buf *out, struct chapter *c)
 		d.total = 1;
 	for (size_t i = 0; i < c->spans.n; i++) {
 		int group = looks[s[i].look].group, rows = lane_of(&s[i]) + 1;
-		d.used[s[i].look] = true;
+		d.count[s[i].look]++;
+		d.took[s[i].look] += s[i].to - s[i].from;
 		if (d.lanes[group] < rows)
 			d.lanes[group] = rows;
 	}

@@ -150,6 +150,9 @@ static void turn_head(struct report *r, const struct turn *t, const struct turn_
 		buf_adds(out, "<section class=\"turn\"><h3>An answer that was withdrawn");
 	buf_adds(out, "<span class=\"m\">");
 	if (t->to >= 0 && t->from >= 0) {
+		buf_adds(out, "at ");
+		html_duration(out, t->from - r->c.t0);
+		buf_adds(out, " · model ");
 		html_duration(out, t->to - t->from);
 		buf_adds(out, " · ");
 	}
@@ -168,6 +171,21 @@ static void turn_head(struct report *r, const struct turn *t, const struct turn_
 	buf_adds(out, "</span></h3>\n");
 }
 
+static void count_call(struct chapter *c, const struct item *it)
+{
+	struct tool_count *n = story_tool(c, it->name ? it->name : "");
+	int64_t ms = it->to >= it->from && it->from >= 0 ? it->to - it->from : 0;
+
+	if (!n)
+		return;
+	n->calls++;
+	n->failed += (it->failed || !it->answered) && !it->denied;
+	n->denied += it->denied;
+	n->ms += ms;
+	n->longest = ms > n->longest ? ms : n->longest;
+	n->bytes += (int64_t)it->bytes;
+}
+
 /* A row of the table, and the sums. Withdrawn: all blocks are. */
 static void count_turn(struct report *r, struct turn_row *row)
 {
@@ -180,6 +198,8 @@ static void count_turn(struct report *r, struct turn_row *row)
 		kept |= it->kind <= ITEM_CALL && !it->withdrawn;
 		row->calls += it->kind == ITEM_CALL;
 		row->failed += it->kind == ITEM_CALL && it->answered && it->failed;
+		if (it->kind == ITEM_CALL && !it->withdrawn)
+			count_call(c, it);
 	}
 	row->number = kept ? ++c->turns : 0;
 	row->from = t->from;

@@ -108,6 +108,16 @@ shot() {
 	"$REPORT" - <"$T/run.ndjson" | sed '1,/<h1>/s/stdin/run.ndjson/g' | cmp - "$T/page"
 	cat "$T/run.ndjson" | "$REPORT" --output="$T/to2.html" -
 	sed '1,/<h1>/s/stdin/run.ndjson/g' "$T/to2.html" | cmp - "$T/page"
+	"$REPORT" <"$T/run.ndjson" | sed '1,/<h1>/s/stdin/run.ndjson/g' | cmp - "$T/page"
+	"$REPORT" -o - "$T/run.ndjson" | cmp - "$T/page"
+	# what is no file stays what it is
+	mkfifo "$T/pipe"
+	cat "$T/pipe" >"$T/to3.html" &
+	"$REPORT" -o "$T/pipe" "$T/run.ndjson"
+	wait $!
+	cmp "$T/page" "$T/to3.html"
+	[ -p "$T/pipe" ]
+	[ "$("$REPORT" -o /dev/stdout "$T/run.ndjson" | md5sum)" = "$(md5sum <"$T/page")" ]
 }
 
 @test "wrong use is exit 2, what cannot be read or written is exit 1, each with one line" {
@@ -121,8 +131,8 @@ shot() {
 		is "$(head -c 14 "$T/err")" "quern-report: "
 		is "$(wc -c <"$T/page")" 0
 	done <<-END
-		2
 		2 a b
+		2 -o $T/run.ndjson $T/run.ndjson
 		2 --no-such-option $T/run.ndjson
 		2 -o
 		2 /dev/null
@@ -132,6 +142,11 @@ shot() {
 		1 -o $T/no/such/dir/x.html $T/run.ndjson
 		1 -o $T $T/run.ndjson
 	END
+	# without RUN it is a filter, and stdin was empty here
+	report
+	is "$rc" 2
+	err_has "there is no event of a run in it"
+	grep -q '"type":"result"' "$T/run.ndjson"
 	rc=0
 	"$REPORT" "$T/run.ndjson" >/dev/full 2>"$T/err" || rc=$?
 	is "$rc" 1
@@ -203,10 +218,7 @@ shot() {
 	page_has '<p class="verdict good"><b>completed</b>'
 	page_has 'The job as it was resolved'
 	"$REPORT" - <"$T/run.ndjson" | sed '1,/<h1>/s/stdin/run.ndjson/g' | cmp - "$T/page"
-	rc=0
-	cat "$T/run.ndjson" | "$REPORT" - >"$T/page" 2>"$T/err" || rc=$?
-	is "$rc" 2
-	err_has 'a bundle cannot be read from a pipe'
+	cat "$T/run.ndjson" | "$REPORT" - | sed '1,/<h1>/s/stdin/run.ndjson/g' | cmp - "$T/page"
 	# and the patch, if the job makes one
 	some_run --record "$T/run2.tar.zst" --set workspace.patch="$T/p"
 	tar --zstd -xOf "$T/run2.tar.zst" workspace.patch | cmp - "$T/p"
@@ -217,7 +229,7 @@ shot() {
 	# cut off in the middle, it holds what came before
 	head -c 3000 "$T/run.tar.zst" >"$T/cut"
 	report "$T/cut"
-	case $rc in 0) page_is_sound ;; 2) ;; *) false ;; esac
+	case $rc in 0) page_is_sound && page_has 'the bundle ends early' ;; 2) ;; *) false ;; esac
 }
 
 @test "50 MB are read in memory that does not grow with them" {
@@ -243,6 +255,52 @@ shot() {
 		assert text.count("are left out of this page") == 2000
 		assert len(text) < 30000000
 	END
+}
+
+@test "the colours are far enough from each other" {
+	some_run
+	report "$T/run.ndjson"
+	"$PY" "$LIB/contrast.py" "$T/page"
+	sed 's/--soft:#[0-9a-f]*/--soft:#aaaaaa/' "$T/page" >"$T/pale"
+	rc=0
+	"$PY" "$LIB/contrast.py" "$T/pale" >"$T/said" || rc=$?
+	is "$rc" 1
+	grep -q '^light: soft on bg: ' "$T/said"
+}
+
+# narrow PAGE WIDTH: how wide it is, and what of it is wider than the window, with everything unfolded
+narrow() {
+	{
+		sed '/Content-Security-Policy/d' "$1"
+		cat <<-'END'
+			<script>for (const d of document.querySelectorAll("details")) d.open = true;
+			let wide = document.documentElement.scrollWidth + " ";
+			for (const e of document.querySelectorAll("main *"))
+			    if (e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".wide"))
+			        wide += e.tagName + "." + e.className + " ";
+			document.title = "wide: " + wide;</script>
+		END
+	} >"$T/narrow.html"
+	timeout 60 "$(chromium)" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --no-first-run \
+		--user-data-dir="$T/browser" --window-size="$2,900" --dump-dom "file://$T/narrow.html" 2>/dev/null | sed -n 's/.*<title>wide: \(.*\) <.title>.*/\1/p'
+}
+
+@test "nothing is wider than a telephone, however long its words are" {
+	chromium >/dev/null || skip "no chromium here"
+	mkdir -p "$T/ws"
+	local long
+	long=$(printf 'W%.0s' {1..700})
+	{
+		printf '{"tape": 1}\n'
+		answer Bash "{\"command\":\"echo $long >&2; exit 1\",\"description\":\"$long\"}" b1
+		answer "$long" "{\"$long\":\"$long\"}" b2
+		say "$long \`$long\`"
+	} >"$T/tape"
+	q -p "$long" --replay "$T/tape" -C "$T/ws" --sandbox off --allowedTools Bash --events "$T/run.ndjson"
+	"$REPORT" -o "$T/page.html" "$T/run.ndjson"
+	is "$(narrow "$T/page.html" 400)" 400
+	sed 's/<h1>/<h1 style="min-width:500px">/' "$T/page.html" >"$T/page2.html"
+	has "$(narrow "$T/page2.html" 400)" "H1."
 }
 
 @test "a browser shows it, light and dark, and has nothing to complain of" {

@@ -265,7 +265,7 @@ static void runs_stand_one_behind_the_other(void **state)
 	has(page, "<body class=\"many\">");
 	has(page, "<a href=\"#r1\">Run 1</a> <b class=\"no\">no result</b>");
 	has(page, "<a href=\"#r2\">Run 2</a> <b class=\"ok\">completed</b>");
-	has(page, "which had ended with <b>max_turns</b>; 1 interrupted calls; changed since: job, cwd.");
+	has(page, "which had ended with <b>max_turns</b>; 1 interrupted call; changed since: job, cwd.");
 	has(page, "id=\"r1t1\"");
 	has(page, "id=\"r2t1\"");
 	assert_int_equal(count(page, "<article "), 2);
@@ -421,6 +421,86 @@ static void what_else_the_result_tells(void **state)
 	free(page);
 }
 
+/* What came behind the last turn is reached by way of it; nothing points to where nothing is. */
+static void a_run_that_ends_with_retries(void **state)
+{
+#define RETRY(n, ms)                                                                                                   \
+	"{\"type\":\"system\",\"subtype\":\"api_retry\",\"attempt\":" #n                                               \
+	",\"max_retries\":2,\"retry_delay_ms\":60000,"                                                                 \
+	"\"error\":\"rate_limit\",\"message\":\"slow\"" TAIL(ms)
+	PAGE(INIT(0), ANSWER("m1", CALL("c1", "ls"), "\"tool_use\"", 200), OUTPUT("c1", "x", "false", 450), NEXT(451),
+	     RETRY(1, 500), RETRY(2, 61000),
+	     "{\"type\":\"result\",\"terminal_reason\":\"model_error\",\"exit_code\":75,\"transient\":true,"
+	     "\"retry_after_ms\":90000,\"errors\":[\"429\"]}");
+
+	(void)state;
+	has(page, "<b>model_error</b> the model call failed for good<span class=\"m\">exit code 75</span>");
+	has(page, "<b>What now?</b> A later run may succeed, not before 1 min 30 s have passed; --resume goes on");
+	has(page, "<dt>Retries</dt><dd>2<small>waited 2 min 0 s</small></dd>");
+	has(page, "waiting to try again <span class=\"m\">2 × · 2 min 0 s</span>");
+	lacks(page, "#r1t2\"");
+	assert_int_equal(count(page, "<a tabindex=\"-1\" href=\"#r1t1\"><rect class=\"lw\""), 2);
+	free(page);
+}
+
+/* Programs of the same format that tell neither a reason nor an exit code nor times. */
+static void results_of_others(void **state)
+{
+	static const struct {
+		const char *result, *verdict;
+	} cases[] = {
+		{ "{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":false,\"result\":\"x\"}",
+		  "<p class=\"verdict good\"><b>success</b> </p>" },
+		{ "{\"type\":\"result\",\"subtype\":\"error_max_turns\",\"is_error\":true}",
+		  "<p class=\"verdict bad\"><b>error_max_turns</b> </p>" },
+		{ "{\"type\":\"result\"}", "<p class=\"verdict bad\"><b>ended</b> </p>" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		PAGE("{\"type\":\"system\",\"subtype\":\"init\"}", cases[i].result);
+		has(page, cases[i].verdict);
+		lacks(page, "exit code");
+		lacks(page, "What now?");
+		free(page);
+	}
+}
+
+static void each_tool_has_a_row(void **state)
+{
+	PAGE("{\"type\":\"system\",\"subtype\":\"init\",\"quern_started\":\"2026-11-30T14:02:11.250Z\"" TAIL(0),
+	     ANSWER("m1", CALL("c1", "a") "," CALL("c2", "b") "," CALL("c3", "c"), "\"tool_use\"", 100),
+	     "{\"type\":\"system\",\"subtype\":\"permission_denied\",\"tool_name\":\"Bash\",\"tool_use_id\":\"c3\","
+	     "\"message\":\"no rule\"" TAIL(101),
+	     OUTPUT("c3", "no rule", "true", 102), OUTPUT("c1", "four", "false", 300), OUTPUT("c2", "", "true", 1100),
+	     "{\"type\":\"system\",\"subtype\":\"quern_transition\",\"reason\":\"model_fallback\",\"turn\":1" TAIL(
+	             1101));
+
+	(void)state;
+	has(page, "<tr><td>Bash<td class=\"n\">3<td class=\"n no\">1<td class=\"n no\">1<td class=\"n\">1.2 s<td "
+	          "class=\"n\">1.0 s<td class=\"n\">11 B</tr>");
+	has(page, "<dt>Began</dt><dd>2026-11-30 14:02:11 UTC</dd>");
+	has(page, "times since the run began, 2026-11-30 14:02:11 UTC</span>");
+	has(page, "<p class=\"why\"><code>model_fallback</code> model overloaded");
+	has(page, "<span class=\"m\">at 0 ms · model 100 ms · ");
+	/* of a run that was killed */
+	has(page, "<b>What now?</b> It was killed or is still running");
+	free(page);
+}
+
+/* A thin bar of what went wrong is there, whatever stood at its place before it. */
+static void failures_are_not_hidden(void **state)
+{
+	PAGE(INIT(0), ANSWER("m1", CALL("c1", "a"), "\"tool_use\"", 0), OUTPUT("c1", "x", "false", 1),
+	     ANSWER("m2", CALL("c2", "b"), "\"tool_use\"", 1), OUTPUT("c2", "x", "false", 2),
+	     ANSWER("m3", CALL("c3", "c"), "\"tool_use\"", 2), OUTPUT("c3", "x", "true", 3), RESULT(1000000));
+
+	(void)state;
+	assert_int_equal(count(page, "<rect class=\"lt\""), 1);
+	assert_int_equal(count(page, "<rect class=\"lx\""), 1);
+	free(page);
+}
+
 /* Whatever is in it, no part is so large that it is cut within an element. */
 static void parts_of_any_size(void **state)
 {
@@ -488,8 +568,10 @@ static void a_long_run_has_a_bounded_head(void **state)
 	}
 	char *page = finish(r, &e);
 	assert_non_null(page);
-	has(page, "<dt>Turns</dt><dd>3000</dd>");
+	has(page, "<dt>Turns</dt><dd>3,000</dd>");
 	has(page, "id=\"r1t3000\"");
+	/* of 3000 turns each eighth has a place in the contents */
+	has(page, "<nav class=\"turns\" aria-label=\"Turns\"><a href=\"#r1t1\">1</a><a href=\"#r1t9\">9</a>");
 	has(page, "Turns 1 to 19, the mean");
 	assert_true(count(page, "<rect class=\"ti\"") <= 160);
 	assert_true(count(page, "<rect class=\"lt\"") <= 700);
@@ -511,6 +593,10 @@ int main(void)
 		cmocka_unit_test(a_record_without_times),
 		cmocka_unit_test(members_of_any_type),
 		cmocka_unit_test(the_digest_of_the_events),
+		cmocka_unit_test(a_run_that_ends_with_retries),
+		cmocka_unit_test(results_of_others),
+		cmocka_unit_test(each_tool_has_a_row),
+		cmocka_unit_test(failures_are_not_hidden),
 		cmocka_unit_test(parts_of_any_size),
 		cmocka_unit_test(what_else_the_result_tells),
 		cmocka_unit_test(a_long_run_has_a_bounded_head),
