@@ -7,100 +7,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/tree.h"
-
-#define STAGE_NAME ".quern-commit-"
-
-/* ---- the stage: all new content, before anything is changed ---- */
-
-struct stage {
-	int fd;
-	char name[sizeof STAGE_NAME + 36];
-};
-
-static void stage_name(size_t i, char out[24])
-{
-	snprintf(out, 24, "%zu", i);
-}
-
-/* What a commit of the same copy left that was cut short. */
-static int stage_drop(const struct stage *s, int original)
-{
-	int fd = openat(original, s->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), rc = -1;
-	struct stat st;
-
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 07777) == 0700)
-		rc = tree_empty(fd);
-	close(fd);
-	return rc ? -1 : unlinkat(original, s->name, AT_REMOVEDIR);
-}
-
-/* Its name is the copy's: so a commit that is made again finds it, while nobody else makes one of that name. */
-static int stage_open(struct stage *s, int original, int copy, struct error *e)
-{
-	struct stat st;
-
-	s->fd = -1;
-	if (fstat(copy, &st) == 0) {
-		snprintf(s->name, sizeof s->name, STAGE_NAME "%llx-%llx", (unsigned long long)st.st_dev,
-		         (unsigned long long)st.st_ino);
-		if (mkdirat(original, s->name, 0700) == 0 ||
-		    (errno == EEXIST && stage_drop(s, original) == 0 && mkdirat(original, s->name, 0700) == 0))
-			s->fd = openat(original, s->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	}
-	return s->fd < 0 ? error_sys(e, "cannot write into the original directory") : 0;
-}
-
-static void stage_close(struct stage *s, int original, size_t n)
-{
-	char base[24];
-
-	for (size_t i = 0; i < n; i++) {
-		stage_name(i, base);
-		unlinkat(s->fd, base, 0);
-	}
-	close(s->fd);
-	unlinkat(original, s->name, AT_REMOVEDIR);
-}
-
-static bool has_content(const struct change *c)
-{
-	return c->after && !is_directory(c->after) && !is_mode_alone(c);
-}
-
-/* A changed file keeps its owner. -1 with errno. */
-static int stage_one(struct commit *k, const struct stage *s, size_t i)
-{
-	const struct change *c = &k->c.v[i];
-	const char *base;
-	char staged[24];
-	struct stat st;
-	bool owned = false;
-
-	if (c->before && !is_directory(c->before)) {
-		int dir = beneath_parent(&k->to, c->before->name, &base);
-		owned = dir >= 0 && fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	}
-	int dir = beneath_parent(&k->from, c->after->name, &base);
-	stage_name(i, staged);
-	return dir < 0 ? -1 : copy_entry(dir, base, s->fd, staged, owned ? &st : NULL);
-}
-
-static int stage_all(struct commit *k, const struct stage *s, struct error *e)
-{
-	char shown[SHOWN_NAME];
-
-	for (size_t i = 0; i < k->c.n; i++)
-		if (!k->done[i] && has_content(&k->c.v[i]) && stage_one(k, s, i))
-			return error_sys(e, "no change was made: cannot write '%s'",
-			                 walk_show(k->c.v[i].after->name, shown));
-	if (syncfs(s->fd))
-		return error_sys(e, "no change was made: cannot write to the disk");
-	return 0;
-}
-
 /* ---- the changes themselves; all -1 with errno ---- */
 
 static int remove_one(struct commit *k, const struct scan_entry *f)
@@ -155,39 +61,17 @@ static int set_mode(struct commit *k, const struct scan_entry *f)
 	return rc;
 }
 
-/* Behind a mount point a rename from the stage is none: there the file is made beside. */
-static int put_across(const struct stage *s, const char *staged, int dir, const char *base)
-{
-	char beside[sizeof s->name + 24];
-
-	snprintf(beside, sizeof beside, "%s-%s", s->name, staged);
-	if (copy_entry(s->fd, staged, dir, beside, NULL))
-		return -1;
-	if (renameat(dir, beside, dir, base) == 0)
-		return 0;
-	int saved = errno;
-	unlinkat(dir, beside, 0);
-	errno = saved;
-	return -1;
-}
-
-static int put_file(struct commit *k, const struct stage *s, size_t i)
+static int put_file(struct commit *k, struct stage *s, size_t i)
 {
 	const struct change *c = &k->c.v[i];
 	const char *base;
-	char staged[24];
 
 	if (is_mode_alone(c))
 		return set_mode(k, c->after);
 	if (is_directory(c->before) && remove_tree(k, i))
 		return -1;
 	int dir = beneath_parent(&k->to, c->after->name, &base);
-	if (dir < 0)
-		return -1;
-	stage_name(i, staged);
-	if (renameat(s->fd, staged, dir, base) == 0)
-		return 0;
-	return errno == EXDEV ? put_across(s, staged, dir, base) : -1;
+	return dir < 0 ? -1 : stage_put(s, i, dir, base, c->after->name);
 }
 
 static int put_directory(struct commit *k, size_t i)
@@ -205,7 +89,7 @@ static int put_directory(struct commit *k, size_t i)
 	return mkdirat(dir, base, 0700);
 }
 
-static int put_all(struct commit *k, const struct stage *s, size_t *at)
+static int put_all(struct commit *k, struct stage *s, size_t *at)
 {
 	for (*at = 0; *at < k->c.n; ++*at) {
 		const struct change *c = &k->c.v[*at];
@@ -256,12 +140,15 @@ static size_t count_done(struct commit *k)
 	return n;
 }
 
-static int apply(struct commit *k, const struct stage *s, struct error *e)
+static int apply(struct commit *k, struct stage *s, struct error *e)
 {
 	char shown[SHOWN_NAME];
 	size_t at = 0;
 
-	if (put_all(k, s, &at) == 0 && remove_all(k, &at) == 0 && set_modes(k, &at) == 0)
+	int rc = put_all(k, s, &at) || remove_all(k, &at) ? -1 : 0, saved = errno;
+	stage_return(s, k);
+	errno = saved;
+	if (rc == 0 && set_modes(k, &at) == 0)
 		return syncfs(k->original) ? error_sys(e, "all changes were made, but the disk did not take them") : 0;
 	const struct change *c = &k->c.v[at];
 	error_sys(e, "'%s'", walk_show((c->before ? c->before : c->after)->name, shown));
@@ -273,20 +160,20 @@ static int commit(struct commit *k, struct error *e)
 	struct stage s;
 
 	/* Another run's commit is waited for, so that it is seen: not where no file system can lock. */
-	while (flock(k->original, LOCK_EX) && errno == EINTR)
+	int locked;
+	while ((locked = flock(k->original, LOCK_EX)) != 0 && errno == EINTR)
 		;
-	if (commit_check(k, e) || stage_open(&s, k->original, k->from.root, e))
+	stage_recover(k->original, locked == 0 ? -1 : k->copy);
+	if (commit_check(k, e) || stage_open(&s, k, e))
 		return -1;
-	int rc = stage_all(k, &s, e);
-	if (!rc)
-		rc = apply(k, &s, e);
-	stage_close(&s, k->original, k->c.n);
+	int rc = apply(k, &s, e);
+	stage_close(&s, k);
 	return rc;
 }
 
 int workspace_commit(int original_fd, int copy_fd, const struct scan *before, const struct scan *after, struct error *e)
 {
-	struct commit k = { .before = before, .after = after, .original = original_fd };
+	struct commit k = { .before = before, .after = after, .original = original_fd, .copy = copy_fd };
 	int rc = -1;
 
 	if (scan_compare(before, after, &k.c, e))
@@ -299,6 +186,10 @@ int workspace_commit(int original_fd, int copy_fd, const struct scan *before, co
 	else
 		rc = k.done ? commit(&k, e) : error_nomem(e);
 	free(k.done);
+	for (size_t i = 0; i < k.nlent; i++)
+		free(k.lent[i].name);
+	free(k.lent);
+	links_release(&k.links);
 	beneath_release(&k.to);
 	beneath_release(&k.from);
 	changes_release(&k.c);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "workspace/commit.h"
 
 int commit_look(struct commit *k, const char *name, struct scan_entry *is)
@@ -78,6 +79,37 @@ static const struct scan_entry *parent_in(const struct scan *s, const char *name
 	return scan_find(s, parent);
 }
 
+/* The directory is to be written for the moment, whatever its mode. The same one comes several times in a row; the
+ * original itself came first, and once. */
+static int lend(struct commit *k, const char *name, size_t n, unsigned mode, struct error *e)
+{
+	const struct lent *last = k->nlent ? &k->lent[k->nlent - 1] : NULL;
+
+	if (last && (strlen(last->name) == n ? !memcmp(last->name, name, n) : !n))
+		return 0;
+	char *own = strndup(name, n);
+	if (!own || ARRAY_GROW(k->lent, k->nlent, k->lent_cap)) {
+		free(own);
+		return error_nomem(e);
+	}
+	k->lent[k->nlent++] = (struct lent){ own, mode & 07777 };
+	return 0;
+}
+
+/* Of the directory of `name` of which n bytes are the directory's: will it let itself be written? */
+static int check_writable(struct commit *k, int dir, const char *name, size_t n, struct error *e)
+{
+	char shown[SHOWN_NAME];
+	struct stat st;
+
+	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0)
+		return 0;
+	if (errno == EACCES && fstat(dir, &st) == 0 && st.st_uid == geteuid())
+		return lend(k, name, n, st.st_mode, e);
+	return *name ? error_sys(e, "the directory of '%s'", walk_show(name, shown))
+	             : error_sys(e, "the original directory");
+}
+
 static int check_parent(struct commit *k, const char *name, struct error *e)
 {
 	const struct scan_entry *was = parent_in(k->before, name), *is = parent_in(k->after, name);
@@ -85,17 +117,16 @@ static int check_parent(struct commit *k, const char *name, struct error *e)
 	char shown[SHOWN_NAME];
 	int dir = beneath_parent(&k->to, name, &base);
 
-	if (strchr(name, '/') && (!is_directory(was) || !is_directory(is)))
-		return 0; /* it comes or goes with the same commit */
+	if (base > name && !is_directory(was))
+		return 0; /* it comes with the same commit */
 	if (dir < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
-		return conflict(was ? was->name : name, "has gone", e);
+		return base == name || is_directory(is) ? conflict(was ? was->name : name, "has gone", e)
+		                                        : 0; /* it goes with the same commit */
 	if (dir < 0)
 		return error_sys(e, "'%s'", walk_show(name, shown));
-	if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0)
-		return 0;
-	if (was && is->mode != was->mode && (is->mode & 0300) == 0300)
+	if (is_directory(is) && is->mode != was->mode && (is->mode & 0300) == 0300)
 		return 0; /* it gets that mode first */
-	return error_sys(e, "the directory of '%s'", walk_show(name, shown));
+	return check_writable(k, dir, name, base > name ? (size_t)(base - name) - 1 : 0, e);
 }
 
 static int check_one(struct commit *k, size_t i, struct error *e)
@@ -120,6 +151,8 @@ static int check_one(struct commit *k, size_t i, struct error *e)
 
 int commit_check(struct commit *k, struct error *e)
 {
+	if (check_writable(k, k->original, "", 0, e))
+		return -1;
 	for (size_t i = 0; i < k->c.n; i++)
 		if (check_one(k, i, e))
 			return -1;

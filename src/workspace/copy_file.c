@@ -85,14 +85,14 @@ static void set_owner(int fd, const struct stat *st)
 		(void)!fchown(fd, (uid_t)-1, st->st_gid);
 }
 
-static int copy_file(int in, int out, const struct stat *st, const struct stat *owner)
+static int copy_file(int in, int out, const struct stat *st, const struct like *like)
 {
 	const struct timespec times[2] = { st->st_atim, st->st_mtim };
 
 	if (copy_data(in, out, st->st_size))
 		return -1;
-	set_owner(out, owner);
-	if (fchmod(out, st->st_mode & 07777))
+	set_owner(out, like ? &like->st : st);
+	if (copy_attributes(like && like->fd >= 0 ? like->fd : in, out) || fchmod(out, st->st_mode & 07777))
 		return -1;
 	return futimens(out, times);
 }
@@ -112,19 +112,19 @@ static int copy_link(int from_dir, const char *from_base, int to_dir, const char
 	return 0;
 }
 
-int copy_entry(int from_dir, const char *from_base, int to_dir, const char *to_base, const struct stat *owner)
+int copy_entry(int from_dir, const char *from_base, int to_dir, const char *to_base, const struct like *like)
 {
 	struct stat st;
 
 	if (fstatat(from_dir, from_base, &st, AT_SYMLINK_NOFOLLOW))
 		return -1;
 	if (S_ISLNK(st.st_mode))
-		return copy_link(from_dir, from_base, to_dir, to_base, &st, owner ? owner : &st);
+		return copy_link(from_dir, from_base, to_dir, to_base, &st, like ? &like->st : &st);
 	int in = walk_open_file(from_dir, from_base, NULL), out = -1, rc = -1;
 	if (in >= 0 && fstat(in, &st) == 0)
 		out = openat(to_dir, to_base, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (out >= 0)
-		rc = copy_file(in, out, &st, owner ? owner : &st);
+		rc = copy_file(in, out, &st, like);
 	int saved = errno;
 	if (in >= 0)
 		close(in);

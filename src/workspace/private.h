@@ -19,8 +19,31 @@ int scan_look(int dir_fd, const char *base, const struct stat *st, struct scan_e
 #define DELETED_NAME ".quern-deleted"
 
 /* ---- copy_file.c ---- */
-/* Makes base in to_dir, which must not be there, as it is in from_dir: a file or a link with owner, mode and times. A
- * file whose owner is to be another one has that in `owner`, NULL = the same. -1 with errno, and nothing is left. */
-int copy_entry(int from_dir, const char *from_base, int to_dir, const char *to_base, const struct stat *owner);
+struct like {
+	struct stat st; /* whose owner it gets */
+	int fd;         /* whose attributes; -1 = those that it has itself */
+};
+/* Makes base in to_dir, which must not be there, as it is in from_dir: a file or a link with owner, attributes, mode
+ * and times; owner and attributes may be those of another one (NULL: the same). -1 with errno, and nothing is left. */
+int copy_entry(int from_dir, const char *from_base, int to_dir, const char *to_base, const struct like *like);
+/* Access control lists and what users set: those of `to` become those of `from`. What its file system does not know is
+ * left out. Before its mode is set. -1 with errno. */
+int copy_attributes(int from, int to);
+
+/* ---- links.c: which files are the same one ---- */
+struct links {
+	struct link_seen *v; /* a table by device and inode */
+	size_t n, cap;
+};
+/* The name of the file that was seen first with this inode; "": it is seen now, as `name`. NULL: no memory. */
+const char *links_see(struct links *l, const struct stat *st, const char *name);
+void links_release(struct links *l);
+
+/* ---- stage.c ---- */
+#define STAGE_NAME ".quern-commit-" /* how the name of a stage begins, in the original */
+/* Ends what commits that were cut short have left in the directory, which is locked: modes go back, files that were
+ * half made and stages go. How many there were; what cannot be removed is not told. copy: where nothing can be locked,
+ * what the commit of that copy left alone; else -1. */
+size_t stage_recover(int original, int copy);
 
 #endif

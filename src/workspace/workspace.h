@@ -112,15 +112,16 @@ int workspace_patch(int before_fd, int after_fd, const struct scan *before, cons
 
 /* ---- copy.c, commit.c: the transaction ---- */
 
-/* Copies the tree, by reflink where the file system can, into a directory that is empty. Hard links become files of
- * their own, holes stay holes; owners are kept where we may, modes and times always; sockets, fifos and devices are
- * left out. */
+/* Copies the tree, by reflink where the file system can, into a directory that is empty. Hard links within it stay, and
+ * holes stay holes; owners are kept where we may, access control lists and user attributes where the file system has
+ * them, modes and times always; sockets, fifos, devices, and what a commit was cut short of, are left out. */
 int workspace_copy(int from_fd, int to_fd, struct error *e);
 /* Makes the original what the copy is. Refused before anything is changed if the original is no longer what `before`
  * says in a place that the copy changed, or if there is no room: all new content is written into a directory of its own
  * in the original first. Then each file is put in place by a rename, and last of all what is gone is removed. If that
  * breaks in the middle *e says how far it came. What the original is already is left alone, so that a commit that was
- * cut short can be made again. */
+ * cut short can be made again. A directory of ours that may not be written may be for that moment. Changed files keep
+ * owner and attributes of those they take the place of; several names of one are that again. */
 int workspace_commit(int original_fd, int copy_fd, const struct scan *before, const struct scan *after,
                      struct error *e);
 

@@ -426,3 +426,29 @@ committing() { compgen -G "$T/work/.quern-commit-*" >/dev/null; }
 	nothing_beside
 	is "$(cat "$T/err" | grep 'cannot remove')" ''
 }
+
+@test "directories of ours that may not be written get their modes back" {
+	serve "$(script "$(bash_call 'echo new >"dir/with space"; echo 2 >text')" "$(say done)")"
+	job 'transaction: true'
+	local as=() quern=$QUERN
+	if [ "$(id -u)" = 0 ]; then
+		chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$BATS_FILE_TMPDIR"
+		chmod 1777 "$T/tmp" "$T/state" "$T/home" "$T"
+		chown -R 54321:54321 "$T/work"
+		quern=$T/quern
+		cp "$QUERN" "$quern" && chmod 755 "$quern"
+		as=(setpriv --reuid 54321 --regid 54321 --clear-groups)
+		"${as[@]}" "$quern" --version >/dev/null || skip "another user cannot come here"
+	fi
+	chmod 555 dir .
+	rc=0
+	"${as[@]}" "$quern" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash </dev/null >"$T/out" 2>"$T/err" || rc=$?
+	local modes
+	modes=$(stat -c %a . dir | tr '\n' ' ')
+	chmod 755 . dir
+	exits 0 completed
+	is "$modes" '555 555 '
+	is "$(result .workspace.committed)" true
+	is "$(cat "dir/with space" text | tr '\n' ' ')" 'new 2 '
+	nothing_beside
+}

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "workspace_world.h"
@@ -17,7 +19,8 @@
 /* ---- a rename that fails ---- */
 
 static int renames_left = -1; /* until one fails; negative: none does */
-static int rename_errno;
+static int rename_errno;      /* 0: the process ends there */
+static bool dies_across;      /* after EXDEV, the next one ends it */
 
 int __real_renameat(int from, const char *old, int to, const char *now);
 int __wrap_renameat(int from, const char *old, int to, const char *now);
@@ -25,7 +28,11 @@ int __wrap_renameat(int from, const char *old, int to, const char *now);
 int __wrap_renameat(int from, const char *old, int to, const char *now)
 {
 	if (renames_left >= 0 && renames_left-- == 0) {
+		if (!rename_errno)
+			_exit(9);
 		errno = rename_errno;
+		renames_left = rename_errno == EXDEV && dies_across ? 0 : -1;
+		rename_errno = dies_across ? 0 : rename_errno;
 		return -1;
 	}
 	return __real_renameat(from, old, to, now);
@@ -225,8 +232,132 @@ static void a_directory_that_is_not_ours_to_write(void **state)
 {
 	struct place *p = *state;
 
+	if (geteuid() != 0)
+		skip(); /* who cannot have one */
 	modes_hold();
-	no_change_to(p, "chmod 555 d", "echo 2 >a; echo 2 >d/in", "'d/in'");
+	no_change_to(p, "chmod 555 d; chown 12345 d", "echo 2 >a; echo 2 >d/in", "'d/in'");
+}
+
+/* ---- directories of ours that may not be written ---- */
+
+static void make_closed(struct place *p, struct trip *t)
+{
+	assert_int_equal(sh("chmod -R u+rwx . && rm -rf orig copy"), 0);
+	put("orig/a/in", "1");
+	put("orig/a/sub/in", "1");
+	put("orig/gone/in", "1");
+	put("orig/z", "1");
+	assert_int_equal(sh("chmod 555 orig/a/sub orig/a orig/gone"), 0);
+	begin(p, t);
+	assert_int_equal(
+	        sh("cd copy && chmod -R u+w . && echo 2 >a/in && echo 2 >a/sub/in && echo 2 >a/new && rm -r gone && "
+	           "echo 2 >z && chmod 555 a/sub a && chmod 555 . ../orig"),
+	        0);
+}
+
+static void is_closed(bool gone)
+{
+	assert_int_equal(sh("[ \"$(stat -c %%a orig orig/a orig/a/sub | tr '\\n' ' ')\" = '555 555 555 ' ]"), 0);
+	assert_int_equal(sh("[ %s -e orig/gone ] && [ -z \"$(find orig -name '.quern*')\" ]", gone ? "!" : ""), 0);
+}
+
+static void they_are_lent(void **state)
+{
+	struct place *p = *state;
+	struct trip t;
+
+	modes_hold();
+	make_closed(p, &t);
+	commits(p, &t);
+	is_closed(true);
+	scan_release(&t.before);
+	for (int at = 0; at < 4; at++) {
+		make_closed(p, &t);
+		renames_left = at;
+		rename_errno = EIO;
+		assert_int_equal(end(p, &t), -1);
+		is_closed(false);
+		scan_release(&t.before);
+	}
+}
+
+/* The n-th rename is the last that a process does; the next process has to make do with what is there. */
+static void dies(struct place *p, struct trip *t, int at, int with)
+{
+	int status;
+
+	renames_left = at;
+	rename_errno = with;
+	dies_across = with == EXDEV;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(end(p, t) ? 1 : 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 9);
+	renames_left = -1;
+	dies_across = false;
+	assert_int_equal(sh("ls -d orig/.quern-commit-* >/dev/null"), 0);
+}
+
+static void whoever_dies_leaves_them_lent(void **state)
+{
+	struct place *p = *state;
+	struct trip t, other;
+
+	modes_hold();
+	for (int at = 0; at < 4; at++) {
+		make_closed(p, &t);
+		dies(p, &t, at, 0);
+		commits(p, &t);
+		is_closed(true);
+		scan_release(&t.before);
+	}
+	/* another copy's commit puts them back, too */
+	make_closed(p, &t);
+	dies(p, &t, 0, 0);
+	assert_int_equal(sh("mv copy first"), 0);
+	begin(p, &other);
+	assert_int_equal(sh("[ -z \"$(ls -d copy/.quern* 2>/dev/null)\" ]"), 0); /* it is no file of theirs */
+	assert_int_equal(sh("echo 3 >copy/z"), 0);
+	assert_int_equal(end(p, &other), 0);
+	is_closed(false);
+	assert_true(holds("orig/a/in", "1"));
+	scan_release(&t.before);
+	scan_release(&other.before);
+}
+
+/* ---- what belongs to a file ---- */
+
+static void owner_attributes_and_names_stay(void **state)
+{
+	struct place *p = *state;
+	struct trip t;
+	struct stat a, b;
+	char value[8];
+
+	put("orig/a", "1");
+	put("orig/same", "1");
+	put("orig/x", "1");
+	assert_int_equal(link("orig/same", "orig/same2"), 0);
+	assert_int_equal(link("orig/a", "orig/b"), 0);
+	bool attributes = setxattr("orig/x", "user.note", "kept", 4, 0) == 0;
+	bool list = give_access("orig/x", false) == 0;
+	begin(p, &t);
+	put("copy/a", "2");
+	assert_int_equal(sh("cd copy && rm x && echo 2 >x"), 0);
+	commits(p, &t);
+	assert_int_equal(stat("orig/a", &a), 0);
+	assert_int_equal(stat("orig/b", &b), 0);
+	assert_int_equal(a.st_ino, b.st_ino);
+	assert_true(holds("orig/b", "2"));
+	assert_int_equal(stat("orig/same", &a), 0);
+	assert_int_equal(stat("orig/same2", &b), 0);
+	assert_int_equal(a.st_ino, b.st_ino);
+	if (attributes)
+		assert_int_equal(getxattr("orig/x", "user.note", value, sizeof value), 4);
+	if (list)
+		assert_true(getxattr("orig/x", "system.posix_acl_access", NULL, 0) > 0);
+	scan_release(&t.before);
 }
 
 /* ---- what breaks ---- */
@@ -294,6 +425,15 @@ static void behind_a_mount_point(void **state)
 	commits(p, &t);
 	assert_true(holds("orig/a", "2"));
 	scan_release(&t.before);
+	/* killed when the file is made beside, but not in place */
+	assert_int_equal(sh("rm -rf orig copy"), 0);
+	put("orig/d/a", "1");
+	begin(p, &t);
+	put("copy/d/a", "2");
+	dies(p, &t, 0, EXDEV);
+	assert_int_equal(sh("ls -d orig/d/.quern-commit-* >/dev/null"), 0);
+	commits(p, &t);
+	scan_release(&t.before);
 }
 
 int main(void)
@@ -308,6 +448,9 @@ int main(void)
 		TEST(conflicts_change_nothing),
 		TEST(what_others_did_elsewhere_stays),
 		TEST(a_directory_that_is_not_ours_to_write),
+		TEST(they_are_lent),
+		TEST(whoever_dies_leaves_them_lent),
+		TEST(owner_attributes_and_names_stay),
 		TEST(no_room_changes_nothing),
 		TEST(half_of_it_is_told_and_can_be_made_whole),
 		TEST(behind_a_mount_point),

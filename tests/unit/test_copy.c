@@ -1,11 +1,13 @@
 /* A copy of a tree is that tree. */
 #include "test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "workspace_world.h"
@@ -67,9 +69,63 @@ static void leaves_out_what_is_no_file(void **state)
 	assert_int_equal(link("a/x", "a/y"), 0);
 	assert_int_equal(copy(p, "a", "b"), 0);
 	assert_true(access("b/pipe", F_OK) != 0);
-	put("b/x", "2"); /* a file of its own */
-	assert_true(holds("b/y", "1"));
+	assert_true(holds("b/x", "1"));
+}
+
+static void names_of_one_file_stay_that(void **state)
+{
+	struct place *p = *state;
+	struct stat st;
+	char name[40];
+
+	put("a/x", "1");
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof name, "a/d%d/%d", i % 3, i);
+		put(name, "1");
+		snprintf(name, sizeof name, "a/%d", i);
+		assert_int_equal(sh("ln a/d%d/%d %s", i % 3, i, name), 0);
+	}
+	put("outside", "1");
+	assert_int_equal(link("outside", "a/in"), 0);
+	assert_int_equal(link("a/x", "a/d0/x"), 0);
+	assert_int_equal(link("a/x", "a/z"), 0);
+	assert_int_equal(copy(p, "a", "b"), 0);
+	same_trees("a", "b", SAME_TIMES);
+	assert_int_equal(sh("[ $(find b -type f -links 2 | wc -l) = 400 ]"), 0);
+	put("b/x", "2"); /* and no other's */
+	assert_true(holds("b/z", "2"));
+	assert_true(holds("b/d0/x", "2"));
 	assert_true(holds("a/x", "1"));
+	assert_int_equal(stat("b/in", &st), 0);
+	assert_int_equal(st.st_nlink, 1);
+}
+
+static void attributes_stay_and_none_come(void **state)
+{
+	struct place *p = *state;
+	char value[8];
+
+	put("a/d/x", "1");
+	put("a/plain", "1");
+	if (setxattr("a/d/x", "user.note", "kept", 4, 0)) {
+		assert_int_equal(errno, ENOTSUP);
+		skip();
+	}
+	assert_int_equal(setxattr("a/d", "user.note", "dir", 3, 0), 0);
+	if (!give_access("a/d/x", false) && !give_access("a/d", true) && !mkdir("heir", 0700) &&
+	    !give_access("heir", true)) {
+		assert_int_equal(rename("a", "heir/a"), 0);
+		assert_int_equal(copy(p, "heir/a", "heir/b"), 0);
+		assert_true(getxattr("heir/b/plain", "system.posix_acl_access", NULL, 0) < 0);
+		assert_true(getxattr("heir/b/d/x", "system.posix_acl_access", NULL, 0) > 0);
+		assert_true(getxattr("heir/b/d", "system.posix_acl_default", NULL, 0) > 0);
+		assert_int_equal(rename("heir/b", "b"), 0);
+	} else {
+		assert_int_equal(copy(p, "a", "b"), 0);
+	}
+	assert_int_equal(getxattr("b/d/x", "user.note", value, sizeof value), 4);
+	assert_memory_equal(value, "kept", 4);
+	assert_int_equal(getxattr("b/d", "user.note", value, sizeof value), 3);
 }
 
 static void follows_no_link(void **state)
@@ -102,6 +158,8 @@ int main(void)
 		TEST(is_the_same),
 		TEST(keeps_holes_and_goes_on_with_big_files),
 		TEST(leaves_out_what_is_no_file),
+		TEST(names_of_one_file_stay_that),
+		TEST(attributes_stay_and_none_come),
 		TEST(follows_no_link),
 		TEST(says_what_cannot_be_copied),
 	};

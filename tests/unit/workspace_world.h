@@ -19,6 +19,9 @@ int place_teardown(void **state);
 void modes_hold(void);
 void modes_held(void);
 
+/* An access control list that lets user 12345 read; is_default: a directory's for what is made in it. -1 with errno. */
+int give_access(const char *path, bool is_default);
+
 /* A shell command, printf style; its exit status. */
 int sh(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Writes a file, with the directories above it. */
