@@ -1,7 +1,6 @@
 #include "base/digest.h"
 
 #include <sha2.h>
-#include <stdio.h>
 
 _Static_assert(sizeof(SHA2_CTX) <= sizeof(struct digest), "struct digest is too small");
 _Static_assert(_Alignof(SHA2_CTX) <= _Alignof(struct digest), "struct digest is not aligned");
@@ -35,8 +34,18 @@ void digest_hex(const struct digest *d, char out[DIGEST_HEX + 1])
 	unsigned char bytes[DIGEST_BYTES];
 
 	digest_bytes(d, bytes);
-	for (size_t i = 0; i < DIGEST_BYTES; i++)
-		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+	digest_to_hex(bytes, out);
+}
+
+void digest_to_hex(const unsigned char bytes[DIGEST_BYTES], char out[DIGEST_HEX + 1])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < DIGEST_BYTES; i++) {
+		out[2 * i] = digits[bytes[i] >> 4];
+		out[2 * i + 1] = digits[bytes[i] & 15];
+	}
+	out[DIGEST_HEX] = '\0';
 }
 
 void digest_of(const void *p, size_t n, char out[DIGEST_HEX + 1])

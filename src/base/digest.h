@@ -19,6 +19,8 @@ void digest_add(struct digest *d, const void *p, size_t n);
 /* The digest of all that was added up to now; more may be added afterwards. */
 void digest_bytes(const struct digest *d, unsigned char out[DIGEST_BYTES]);
 void digest_hex(const struct digest *d, char out[DIGEST_HEX + 1]);
+/* Of bytes that were kept as such. */
+void digest_to_hex(const unsigned char bytes[DIGEST_BYTES], char out[DIGEST_HEX + 1]);
 /* Of one piece. */
 void digest_of(const void *p, size_t n, char out[DIGEST_HEX + 1]);
 

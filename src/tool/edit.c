@@ -30,7 +30,7 @@ struct edit {
 	bool all;
 	struct buf before, after;
 	struct matches m;
-	unsigned char sha[SHA256_BYTES]; /* of `before` */
+	unsigned char sha[DIGEST_BYTES]; /* of `before` */
 };
 
 static bool is_utf16(const struct buf *b)
@@ -49,7 +49,7 @@ static int quoted(const struct edit *x)
 /* The model knew the file, but with another content. */
 static bool was_changed(const struct edit *x)
 {
-	return x->j->known && memcmp(x->sha, x->j->sha, SHA256_BYTES) != 0;
+	return x->j->known && memcmp(x->sha, x->j->sha, DIGEST_BYTES) != 0;
 }
 
 static const char *changed_hint(const struct edit *x)

@@ -2,7 +2,6 @@
 #include "tool/file.h"
 
 #include <fcntl.h>
-#include <sha2.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -88,7 +87,7 @@ const struct read_record *file_known(struct toolbox *t, const char *path)
 
 int file_plan(struct call *c, const char *name, const char *path, bool writing, struct error *e)
 {
-	static const unsigned char none[SHA256_BYTES];
+	static const unsigned char none[DIGEST_BYTES];
 	struct toolbox *t = c->t;
 	const struct read_record *r = file_known(t, path);
 	int64_t ndirs = 0, nspelled = 0;
@@ -111,7 +110,7 @@ int file_plan(struct call *c, const char *name, const char *path, bool writing, 
 	pack_bytes(&c->frame, path, strlen(path));
 	pack_int(&c->frame, r && (r->whole || r->seen_to > 0));
 	pack_int(&c->frame, r && r->whole);
-	pack_bytes(&c->frame, r ? r->sha : none, SHA256_BYTES);
+	pack_bytes(&c->frame, r ? r->sha : none, DIGEST_BYTES);
 	c->spec.call = name;
 	c->spec.keep_head = OUTPUT_MAX;
 	c->spec.max_result = REPORT_MAX;
@@ -147,8 +146,8 @@ static void take_report(struct call *c, const struct child_result *res, struct t
 		return; /* cut or missing: only the text counts, and the file stays unread */
 	if (n_key > 0)
 		touched_note(c->t, key, false);
-	if (n_key > 0 && n_sha == SHA256_BYTES && (r.key = strdup(key))) {
-		memcpy(r.sha, sha, SHA256_BYTES);
+	if (n_key > 0 && n_sha == DIGEST_BYTES && (r.key = strdup(key))) {
+		memcpy(r.sha, sha, DIGEST_BYTES);
 		read_state_note(&c->t->state, &r, first_line, unchanged ? NULL : c->id);
 		if (!unchanged)
 			read_state_show(&c->t->state, r.key, c->view, first_line > 0 ? c->id : NULL);
@@ -282,7 +281,7 @@ int file_succeed(const struct file_job *j, const struct buf *text, const struct 
 	if (text->failed)
 		return file_fail("out of memory");
 	pack_bytes(&b, key, strlen(key));
-	pack_bytes(&b, r->state.sha, SHA256_BYTES);
+	pack_bytes(&b, r->state.sha, DIGEST_BYTES);
 	pack_int(&b, (int64_t)r->state.size);
 	pack_int(&b, r->state.mtime_ns);
 	pack_int(&b, (int64_t)r->first_line);
@@ -300,13 +299,13 @@ int file_succeed(const struct file_job *j, const struct buf *text, const struct 
 	return rc == 0 ? FILE_OK : FILE_ERROR;
 }
 
-void file_sha(const char *p, size_t n, unsigned char sha[SHA256_BYTES])
+void file_sha(const char *p, size_t n, unsigned char sha[DIGEST_BYTES])
 {
-	SHA2_CTX ctx;
+	struct digest d;
 
-	SHA256Init(&ctx);
-	SHA256Update(&ctx, (const uint8_t *)(n ? p : ""), n);
-	SHA256Final(sha, &ctx);
+	digest_init(&d);
+	digest_add(&d, p, n);
+	digest_bytes(&d, sha);
 }
 
 void file_key(int dir, const char *name, char out[4096])

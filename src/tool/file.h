@@ -77,7 +77,7 @@ int file_succeed(const struct file_job *j, const struct buf *text, const struct 
 
 /* Identity of dir/name for the read state. */
 void file_key(int dir, const char *name, char out[4096]);
-void file_sha(const char *p, size_t n, unsigned char sha[SHA256_BYTES]);
+void file_sha(const char *p, size_t n, unsigned char sha[DIGEST_BYTES]);
 int64_t file_mtime_ns(const struct stat *st);
 /* Reads dir/name, which must be a regular file. 0; -1 with *e; 1 if it does not exist. */
 int file_slurp(int dir, const char *name, struct buf *out, struct stat *st, struct error *e);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/json_out.h"
 #include "base/json_schema.h"
@@ -96,8 +97,6 @@ int call_open(struct call *c, const char *path, int flags, enum path_verdict *wh
 
 /* ---- what was read: a record a file, by its real path ---- */
 
-#define SHA256_BYTES 32
-
 /* What a Read asks for. Another spelling of the path is another view: the model is not to guess that it is one file. */
 struct view {
 	const char *path;
@@ -107,7 +106,7 @@ struct view {
 
 struct read_record {
 	char *key;
-	unsigned char sha[SHA256_BYTES]; /* of the content at the last Read, Write or Edit */
+	unsigned char sha[DIGEST_BYTES]; /* of the content at the last Read, Write or Edit */
 	uint64_t size;
 	int64_t mtime_ns;
 	uint64_t seen_to; /* lines from the first on that were shown */

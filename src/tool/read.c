@@ -1,7 +1,6 @@
 /* Read: a window of a file's lines with their numbers, or an image. The whole file is hashed as it passes. */
 #include <errno.h>
 #include <fcntl.h>
-#include <sha2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -133,22 +132,22 @@ static void close_window(struct window *w)
 static int scan(int fd, uint64_t max, struct window *w, struct read_record *r, struct error *e)
 {
 	char chunk[1 << 16];
-	SHA2_CTX ctx;
+	struct digest d;
 	ssize_t n;
 
-	SHA256Init(&ctx);
+	digest_init(&d);
 	while (r->size < max && (n = read(fd, chunk, sizeof chunk)) != 0) {
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return error_sys(e, "cannot read");
-		SHA256Update(&ctx, (const uint8_t *)chunk, (size_t)n);
+		digest_add(&d, chunk, (size_t)n);
 		r->size += (uint64_t)n;
 		take_chunk(w, chunk, (size_t)n);
 	}
 	if (w->line_len > 0)
 		end_line(w, false);
-	SHA256Final(r->sha, &ctx);
+	digest_bytes(&d, r->sha);
 	return 0;
 }
 
@@ -273,7 +272,7 @@ static int show_text(struct file_job *j, struct window *w, struct file_report *r
 	r->state.seen_to = w->shown > 0 ? last : 0;
 	r->state.lines = total;
 	r->state.whole = r->state.size == 0;
-	if (w->shown_before && memcmp(r->state.sha, j->sha, SHA256_BYTES) == 0)
+	if (w->shown_before && memcmp(r->state.sha, j->sha, DIGEST_BYTES) == 0)
 		return show_unchanged(j, r);
 	structured(j, w, total, partial, &info);
 	r->structured = &info;

@@ -98,14 +98,14 @@ int read_state_note(struct read_state *s, const struct read_record *now, uint64_
 			return -1;
 		}
 		r->key = key;
-	} else if (memcmp(r->sha, now->sha, SHA256_BYTES) != 0) {
+	} else if (memcmp(r->sha, now->sha, DIGEST_BYTES) != 0) {
 		r->seen_to = 0; /* what was seen of the old content does not count */
 		r->whole = false;
 		hide(r);
 		if (first_line > 0) /* but what a change left known rests on what was known before it */
 			clear_basis(r);
 	}
-	memcpy(r->sha, now->sha, SHA256_BYTES);
+	memcpy(r->sha, now->sha, DIGEST_BYTES);
 	r->answer = s->answer;
 	change(s, r);
 	r->size = now->size;
@@ -174,7 +174,7 @@ void read_state_forget(struct read_state *s, const char *id)
 void read_state_retold(struct read_record *r, const struct read_record *now, const char *id)
 {
 	forget(r);
-	memcpy(r->sha, now->sha, SHA256_BYTES);
+	memcpy(r->sha, now->sha, DIGEST_BYTES);
 	r->size = now->size;
 	r->mtime_ns = now->mtime_ns;
 	r->lines = now->lines;

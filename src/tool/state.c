@@ -9,16 +9,11 @@
 #include "base/json.h"
 #include "tool/internal.h"
 
-static void put_sha(struct json_out *o, const unsigned char sha[SHA256_BYTES])
+static void put_sha(struct json_out *o, const unsigned char sha[DIGEST_BYTES])
 {
-	static const char digits[] = "0123456789abcdef";
-	char hex[2 * SHA256_BYTES + 1];
+	char hex[DIGEST_HEX + 1];
 
-	for (size_t i = 0; i < SHA256_BYTES; i++) {
-		hex[2 * i] = digits[sha[i] >> 4];
-		hex[2 * i + 1] = digits[sha[i] & 15];
-	}
-	hex[2 * SHA256_BYTES] = '\0';
+	digest_to_hex(sha, hex);
 	jo_kstr(o, "sha256", hex);
 }
 
@@ -88,11 +83,11 @@ void state_tell(struct toolbox *t, struct tool_result *out)
 
 /* ---- and back ---- */
 
-static bool read_sha(const char *hex, unsigned char sha[SHA256_BYTES])
+static bool read_sha(const char *hex, unsigned char sha[DIGEST_BYTES])
 {
-	if (strlen(hex) != 2 * SHA256_BYTES || hex[strspn(hex, "0123456789abcdef")])
+	if (strlen(hex) != DIGEST_HEX || hex[strspn(hex, "0123456789abcdef")])
 		return false;
-	for (size_t i = 0; i < SHA256_BYTES; i++) {
+	for (size_t i = 0; i < DIGEST_BYTES; i++) {
 		char pair[3] = { hex[2 * i], hex[2 * i + 1], '\0' };
 		sha[i] = (unsigned char)strtoul(pair, NULL, 16);
 	}
@@ -156,13 +151,10 @@ static int restore_record(struct toolbox *t, const struct json *doc, int tok, st
 
 static int restore_todos(struct toolbox *t, const struct json *doc, int tok, struct error *e)
 {
-	size_t n;
-	const char *raw = json_raw(doc, tok, &n);
-
-	if (!raw)
+	if (tok < 0)
 		return 0;
 	free(t->todos);
-	t->todos = strndup(raw, n);
+	t->todos = json_rawdup(doc, tok);
 	return t->todos ? 0 : error_nomem(e);
 }
 

@@ -16,7 +16,7 @@ static const struct tool_param params[] = {
 /* The rule that protects what the model has not seen. 0, or the child's exit status. */
 static int check_fresh(const struct file_job *j, const struct buf *old)
 {
-	unsigned char sha[SHA256_BYTES];
+	unsigned char sha[DIGEST_BYTES];
 
 	if (!j->known || !j->whole)
 		return file_fail("File has not been read yet. Read it first before writing to it.%s",

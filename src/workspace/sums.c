@@ -25,14 +25,10 @@ static void add_name(struct buf *out, const char *name)
 
 static void add_sha(struct buf *out, const unsigned char sha[DIGEST_BYTES])
 {
-	static const char digits[] = "0123456789abcdef";
-	char hex[DIGEST_HEX];
+	char hex[DIGEST_HEX + 1];
 
-	for (size_t i = 0; i < DIGEST_BYTES; i++) {
-		hex[2 * i] = digits[sha[i] >> 4];
-		hex[2 * i + 1] = digits[sha[i] & 15];
-	}
-	buf_add(out, hex, sizeof hex);
+	digest_to_hex(sha, hex);
+	buf_add(out, hex, DIGEST_HEX);
 }
 
 /* With a blank in front; printf would take a third of the time that a scan takes. */
