@@ -119,6 +119,13 @@ int io_read_file(int dirfd, const char *path, struct buf *out, struct error *e)
 	return rc;
 }
 
+bool io_same_path(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && io_same_file(&x, &y);
+}
+
 int io_cloexec(int fd)
 {
 	int flags = fcntl(fd, F_GETFD);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/io.h"
 #include "job/set.h"
 
 static const struct named {
@@ -32,8 +33,7 @@ static bool same_file(const char *a, const char *b)
 
 	if (!a || !b)
 		return false;
-	return !strcmp(a, b) ||
-	       (!stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+	return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) && io_same_file(&x, &y));
 }
 
 /* Lines behind a bundle would spoil it: it begins as zstd does. */

@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/io.h"
 #include "record/event.h"
 
 /* How a descriptor is written to. */
@@ -404,8 +405,7 @@ bool out_same_file(const struct out *a, const struct out *b)
 {
 	struct stat sa, sb;
 
-	return a->regular && b->regular && fstat(a->fd, &sa) == 0 && fstat(b->fd, &sb) == 0 && sa.st_dev == sb.st_dev &&
-	       sa.st_ino == sb.st_ino;
+	return a->regular && b->regular && fstat(a->fd, &sa) == 0 && fstat(b->fd, &sb) == 0 && io_same_file(&sa, &sb);
 }
 
 int out_print(const char *text, size_t n, struct error *e)

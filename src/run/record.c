@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/json_out.h"
 #include "base/log.h"
 #include "config.h"
@@ -381,10 +381,7 @@ static void on_cancelled(void *ctx, enum model_kind kind)
 /* Is it recorded into the bundle that the run goes on from? */
 static bool goes_on_in(const struct world *w, const char *path)
 {
-	struct stat a, b;
-
-	return w->resumes && !stat(path, &a) && !stat(w->job->resume_path, &b) && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
+	return w->resumes && io_same_path(path, w->job->resume_path);
 }
 
 int world_record_open(struct world *w, struct error *e)

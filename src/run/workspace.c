@@ -1,11 +1,11 @@
 #include "base/array.h"
+#include "base/io.h"
 #include "run/world.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* The real, absolute path of a directory that can be read; it is what everything else is measured against. */
@@ -50,10 +50,7 @@ static const char *spelled_dir(struct world *w, const char *dir, const char *rea
 /* Does path name the directory `dir`, whatever links it goes through? */
 static bool same_dir(const char *path, const char *dir)
 {
-	struct stat a, b;
-
-	return path && path[0] == '/' && !stat(path, &a) && !stat(dir, &b) && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
+	return path && path[0] == '/' && io_same_path(path, dir);
 }
 
 /* For the directory we were started in that is the shell's name: it keeps the links that getcwd resolves. */

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "tool/internal.h"
 
 static void reset(struct toolbox *t)
@@ -38,18 +39,13 @@ void shell_cwd_release(struct toolbox *t)
 		close(t->bash_cwd_fd);
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* The path by which the directory can be reached; false if it was deleted, or has none. */
 static bool path_of_dir(int fd, char path[4096])
 {
 	struct stat here, there;
 
 	return path_of_fd(fd, path) == 0 && fstat(fd, &here) == 0 && stat(path, &there) == 0 &&
-	       same_file(&here, &there);
+	       io_same_file(&here, &there);
 }
 
 static bool is_beneath(const char *path, const char *dir)
@@ -94,7 +90,7 @@ static bool is_workspace(const struct toolbox *t, int fd)
 {
 	struct stat home, here;
 
-	return fstat(roots_first(t->roots), &home) == 0 && fstat(fd, &here) == 0 && same_file(&home, &here);
+	return fstat(roots_first(t->roots), &home) == 0 && fstat(fd, &here) == 0 && io_same_file(&home, &here);
 }
 
 bool shell_cwd_take(struct toolbox *t, int *fd)
