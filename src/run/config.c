@@ -139,6 +139,21 @@ void world_fill_toolbox(const struct world *w, struct toolbox_config *cfg)
 	};
 }
 
+static void fill_resumed(struct world *w, struct loop_config *c)
+{
+	const struct message *last = w->history.n ? w->history.v[w->history.n - 1] : NULL;
+
+	c->source = w->resumes ? "resume" : "startup";
+	c->goes_on = w->goes_on;
+	c->told_first = last ? last->n - (w->goes_on ? 0 : 1) : 0; /* the task is one block */
+	c->resume_state = w->record.loop_state;
+	c->resume_ended = w->record.ended;
+	c->resume_summaries = (const char *const *)w->record.summaries;
+	c->resume_talk = w->resumes ? &w->talk : NULL;
+	c->resume_paid = w->resumes ? &w->record.totals : NULL;
+	c->resume_moved = w->resumes && world_record_moved(w, &c->init.audit);
+}
+
 void world_fill_loop(struct world *w, struct loop_config *c)
 {
 	const struct job *job = w->job;
@@ -172,15 +187,6 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.tool_concurrency = (size_t)job->tool_concurrency,
 		.max_stop_blocks = (int)job->max_stop_blocks,
 		.max_repairs = (int)job->verify.max_repairs,
-		.source = w->resumes ? "resume" : "startup",
-		.goes_on = w->goes_on,
-		/* the task is one block */
-		.told_first = w->history.n ? w->history.v[w->history.n - 1]->n - (w->goes_on ? 0 : 1) : 0,
-		.resume_state = w->record.loop_state,
-		.resume_ended = w->record.ended,
-		.resume_summaries = (const char *const *)w->record.summaries,
-		.resume_talk = w->resumes ? &w->talk : NULL,
-		.resume_paid = w->resumes ? &w->record.totals : NULL,
 		.token_target = job->token_target,
 		.denied_ends = strcmp(job->on_denied, "fail") == 0,
 		.calls_wait = !strcmp(job->tool_executor, "batch"),
@@ -201,6 +207,6 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.audit = world_audit(w, c->system, c->tools_json),
 		.environment = w->environment,
 	};
-	c->resume_moved = w->resumes && world_record_moved(w, &c->init.audit);
+	fill_resumed(w, c);
 	world_fill_replayed(w, c);
 }

@@ -6,8 +6,6 @@
 
 #include "base/log.h"
 
-#define STOP_GRACE_MS 2000
-
 void world_new_id(void *ctx, char out[UUID_LEN + 1])
 {
 	(void)ctx;

@@ -6,7 +6,7 @@
 
 #include "workspace/workspace.h"
 
-#define STOP_GRACE_MS 0 /* what it does is waited for, or is not wanted any more */
+#define KEEPER_GRACE_MS 0 /* what it does is waited for, or is not wanted any more */
 
 bool world_keeps(const struct world *w)
 {
@@ -29,7 +29,7 @@ int world_start_keeper(struct world *w, struct error *e)
 void world_stop_keeper(struct world *w)
 {
 	if (w->keeper)
-		supervisor_stop(w->keeper, STOP_GRACE_MS);
+		supervisor_stop(w->keeper, KEEPER_GRACE_MS);
 	w->keeper = NULL;
 }
 

@@ -107,7 +107,7 @@ static bool is_file(const char *path, const struct stat *st)
 {
 	struct stat other;
 
-	return path && stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+	return path && stat(path, &other) == 0 && io_same_file(&other, st);
 }
 
 bool world_appends_to_stdout(const struct world *w)
@@ -377,8 +377,10 @@ int world_check_record(struct world *w, struct buf *notes, struct error *e)
 {
 	const struct resumed *r = &w->record;
 
-	if (!w->job->resume_path || world_read_record(w, e))
-		return w->job->resume_path ? -1 : 0;
+	if (!w->job->resume_path)
+		return 0;
+	if (world_read_record(w, e))
+		return -1;
 	if (!w->resumes) {
 		buf_addf(notes, "# resume: nothing was begun in '%s': a fresh run\n", w->job->resume_path);
 		return 0;

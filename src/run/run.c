@@ -8,8 +8,6 @@
 #include "run/replay.h"
 #include "run/world.h"
 
-#define STOP_GRACE_MS 2000
-
 static const char *const setup_names[] = {
 	[SETUP_SIGNALS] = "internal_error",
 	[SETUP_OPTIONS] = "config_invalid",

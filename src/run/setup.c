@@ -48,7 +48,7 @@ void world_fill_recorder(struct world *w, struct recorder_config *cfg)
 }
 
 /* bypassPermissions lets the model do anything the user may do: as root that would be the whole machine. */
-int world_check_bypass(const struct world *w, struct error *e)
+int world_check_bypass(struct world *w, struct error *e)
 {
 	if (world_permission_mode(w->job) != MODE_BYPASS || geteuid() != 0 || sandbox_is_whole(w->sandbox))
 		return 0;
@@ -296,7 +296,7 @@ static const char *base_url(const struct job *job, const struct wire *wire)
 	return job->base_url ? job->base_url : wire->default_base_url;
 }
 
-static int check_key(const struct world *w, struct error *e)
+static int check_key(struct world *w, struct error *e)
 {
 	const struct wire *wire = model_wire_find(w->job->provider);
 	const char *url = wire ? base_url(w->job, wire) : NULL;
@@ -364,99 +364,98 @@ static int check_descriptors(const struct world *w, struct error *e)
 	                 (unsigned long long)files.rlim_cur, unused, needed);
 }
 
-/* A record that is gone on with says what there is to do, before anything else is looked at. */
-static int read_record(struct world *w, enum setup_step *step, struct error *e)
+static int catch_signals(struct world *w, struct error *e)
 {
-	*step = w->job->resume_path ? SETUP_RESUME : SETUP_OUTPUT;
-	if (world_lock_record(w, e) || world_read_record(w, e))
-		return -1;
-	*step = SETUP_TASK;
+	w->reactor = reactor_open(e);
+	/* where there are too few descriptors, that is what is told */
+	return check_descriptors(w, e) || !w->reactor || world_catch_signals(w, e) ? -1 : 0;
+}
+
+static int know_secrets(struct world *w, struct error *e)
+{
+	w->secrets = secrets_new();
+	if (!w->secrets)
+		return error_nomem(e);
+	log_set_mask(world_mask, w);
+	return 0;
+}
+
+static int lock_record(struct world *w, struct error *e)
+{
+	return world_lock_record(w, e) || world_read_record(w, e) ? -1 : 0;
+}
+
+/* A record that is gone on with says what there is to do, before anything else is looked at. */
+static int judge_record(struct world *w, struct error *e)
+{
 	if (w->resumes && read_task(w, e))
 		return -1;
 	world_judge_record(w);
 	return 0;
 }
 
-int world_set_up(struct world *w, enum setup_step *step, struct error *e)
+static int make_workspace(struct world *w, struct error *e)
+{
+	return (world_keeps(w) && world_start_keeper(w, e)) || (w->job->archive && world_unpack(w, e)) ? -1 : 0;
+}
+
+static int read_new_task(struct world *w, struct error *e)
+{
+	return w->resumes ? 0 : read_task(w, e);
+}
+
+static int make_recorder(struct world *w, struct error *e)
 {
 	struct recorder_config rec;
 
-	*step = SETUP_SIGNALS;
-	w->reactor = reactor_open(e);
-	if (check_descriptors(w, e))
-		return -1;
-	if (!w->reactor || world_catch_signals(w, e))
-		return -1;
-	w->secrets = secrets_new();
-	if (!w->secrets)
-		return error_nomem(e);
-	log_set_mask(world_mask, w);
-	*step = SETUP_REPLAY;
-	if (world_read_replay(w, e))
-		return -1;
-	*step = SETUP_OPTIONS;
-	if (world_models(w, e))
-		return -1;
-	*step = SETUP_KEY; /* before all that may take long: the key is readable in /proc as long as it stands there */
-	if (world_take_key(w, e))
-		return -1;
-	if (read_record(w, step, e))
-		return -1;
-	if (w->repeats)
-		return 0;
-	*step = SETUP_KEEPER;
-	if (world_keeps(w) && world_start_keeper(w, e))
-		return -1;
-	if (w->job->archive && world_unpack(w, e))
-		return -1;
-	*step = SETUP_WORKSPACE;
-	if (world_workspace(w, e))
-		return -1;
-	*step = SETUP_KEEPER;
-	if (world_begin_changes(w, e))
-		return -1;
-	*step = SETUP_OPTIONS;
-	if (world_permissions(w, e))
-		return -1;
-	*step = SETUP_SANDBOX;
-	if (world_open_sandbox(w, e))
-		return -1;
-	*step = SETUP_BYPASS;
-	if (world_check_bypass(w, e))
-		return -1;
-	*step = SETUP_ATTACH;
-	if (world_find_attachments(w, e))
-		return -1;
-	*step = SETUP_TASK;
-	if (!w->resumes && read_task(w, e))
-		return -1;
-	*step = SETUP_KEY; /* whoever has no task either is told of that */
-	if (check_key(w, e))
-		return -1;
-	*step = SETUP_RUN_DIR;
-	if (make_run_dir(w, e))
-		return -1;
-	*step = SETUP_TOOLS;
-	if (make_tools(w, e))
-		return -1;
-	*step = SETUP_SANDBOX;
-	if (world_judge_sandbox(w, e))
-		return -1;
-	*step = SETUP_ATTACH;
-	if (make_history(w, e))
-		return -1;
-	*step = SETUP_OUTPUT;
-	if (world_record_open(w, e))
-		return -1;
-	*step = SETUP_MODEL;
-	if (make_model(w, e))
-		return -1;
-	*step = SETUP_OUTPUT;
 	world_fill_recorder(w, &rec);
 	w->keeps_events = rec.format == OUTPUT_STREAM_JSON || rec.events_path || w->recording;
 	w->recorder = recorder_open(&rec, e);
-	if (!w->recorder || world_record_begin(w, e) || world_record_files(w, e))
-		return -1;
-	*step = SETUP_SANDBOX;
-	return world_confine(w, e);
+	return w->recorder ? 0 : -1;
+}
+
+/* What is done, in this order, and what is named as the reason if it fails. */
+static const struct {
+	enum setup_step step;
+	int (*make)(struct world *w, struct error *e);
+} steps[] = {
+	{ SETUP_SIGNALS, catch_signals },
+	{ SETUP_SIGNALS, know_secrets },
+	{ SETUP_REPLAY, world_read_replay },
+	{ SETUP_OPTIONS, world_models },
+	{ SETUP_KEY, world_take_key }, /* before all that may take long: until then it is readable in /proc */
+	{ SETUP_RESUME, lock_record },
+	{ SETUP_TASK, judge_record }, /* where there is nothing left to do, nothing follows */
+	{ SETUP_KEEPER, make_workspace },
+	{ SETUP_WORKSPACE, world_workspace },
+	{ SETUP_KEEPER, world_begin_changes },
+	{ SETUP_OPTIONS, world_permissions },
+	{ SETUP_SANDBOX, world_open_sandbox },
+	{ SETUP_BYPASS, world_check_bypass },
+	{ SETUP_ATTACH, world_find_attachments },
+	{ SETUP_TASK, read_new_task },
+	{ SETUP_KEY, check_key }, /* whoever has no task either is told of that */
+	{ SETUP_RUN_DIR, make_run_dir },
+	{ SETUP_TOOLS, make_tools },
+	{ SETUP_SANDBOX, world_judge_sandbox },
+	{ SETUP_ATTACH, make_history },
+	{ SETUP_OUTPUT, world_record_open },
+	{ SETUP_MODEL, make_model },
+	{ SETUP_OUTPUT, make_recorder },
+	{ SETUP_OUTPUT, world_record_begin },
+	{ SETUP_OUTPUT, world_record_files },
+	{ SETUP_SANDBOX, world_confine }, /* after this nothing can be set up any more */
+};
+
+int world_set_up(struct world *w, enum setup_step *step, struct error *e)
+{
+	for (size_t i = 0; i < sizeof steps / sizeof *steps && !w->repeats; i++) {
+		*step = steps[i].step;
+		/* the file of the events is locked too: without a record it is the output */
+		if (*step == SETUP_RESUME && !w->job->resume_path)
+			*step = SETUP_OUTPUT;
+		if (steps[i].make(w, e))
+			return -1;
+	}
+	return 0;
 }

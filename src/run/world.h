@@ -25,6 +25,8 @@
 #include "supervisor/supervisor.h"
 #include "tool/tool.h"
 
+#define STOP_GRACE_MS 2000 /* between TERM and KILL of what still runs at the end; none after a second signal */
+
 struct queued;   /* one event that waits for next_event */
 struct changing; /* what the run does to the workspace as a whole */
 struct record;   /* of --record */
@@ -42,8 +44,8 @@ struct world {
 
 	struct loop_model *models; /* in the arena: the job's model, then its fallbacks */
 	size_t nmodels;
-	const struct catalog_row *compact_row,
-	        *summary_row; /* of the models that have work of their own; NULL = none */
+	/* of the models that have work of their own; NULL = none */
+	const struct catalog_row *compact_row, *summary_row;
 
 	/* in the order of making; freed in the opposite order */
 	struct reactor *reactor;
@@ -142,8 +144,8 @@ enum setup_step {
 	SETUP_OUTPUT
 };
 int world_set_up(struct world *w, enum setup_step *step, struct error *e);
-int world_check_bypass(const struct world *w, struct error *e); /* needs the sandbox */
-int world_permissions(struct world *w, struct error *e);        /* needs the workspace */
+int world_check_bypass(struct world *w, struct error *e); /* needs the sandbox */
+int world_permissions(struct world *w, struct error *e);  /* needs the workspace */
 void world_fill_recorder(struct world *w, struct recorder_config *cfg);
 
 void world_forget_secrets(void *ctx); /* in a supervisor: neither the key nor what is masked is its business */
@@ -279,10 +281,10 @@ const char *world_absolute(struct world *w,
                            const char *path); /* of a file that may not exist yet; NULL: its directory does not */
 
 /* ---- sandbox.c ---- */
-int world_open_sandbox(struct world *w, struct error *e); /* needs the workspace */
-const char *world_command_note(struct world *w);          /* for the model; in the arena, NULL: no memory */
-int world_confine(struct world *w, struct error *e);      /* this process: after this, nothing else can be set up */
-int world_judge_sandbox(const struct world *w, struct error *e); /* is it enough for the tools on offer? */
+int world_open_sandbox(struct world *w, struct error *e);  /* needs the workspace */
+const char *world_command_note(struct world *w);           /* for the model; in the arena, NULL: no memory */
+int world_confine(struct world *w, struct error *e);       /* this process: after this, nothing else can be set up */
+int world_judge_sandbox(struct world *w, struct error *e); /* is it enough for the tools on offer? */
 
 /* ---- lock.c ---- */
 /* The file that the events are appended to, before a record is read: -1 with *e if another process writes it. */
