@@ -220,8 +220,7 @@ static bool take_start_error(struct loop *l, struct attempt *at, const struct er
 		                 .should_retry = -1 };
 
 	if (e->code == ERR_NOMEM || e->code == ERR_BUG || e->code == ERR_GONE) {
-		l->broken = true;
-		l->broken_error = *e;
+		loop_break(l, e);
 		return false;
 	}
 	attempt_take_end(l, at, &end);

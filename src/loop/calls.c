@@ -102,8 +102,7 @@ static void start_call(struct loop *l, struct executor_call *c)
 		take_result(l, c, &now);
 		break;
 	default:
-		l->broken = true;
-		l->broken_error = e;
+		loop_break(l, &e);
 	}
 }
 
@@ -185,8 +184,7 @@ static void end_executing(struct loop *l)
 		} else if (ev.kind == LOOP_EV_INTERRUPT) {
 			l->interrupted = true;
 		} else if (ev.kind == LOOP_EV_BROKEN) {
-			l->broken = true;
-			l->broken_error = ev.error;
+			loop_break(l, &ev.error);
 		}
 	}
 }

@@ -52,8 +52,7 @@ void loop_emit(struct loop *l, struct event *ev)
 		l->nomem = true;
 		return;
 	}
-	l->broken = true;
-	l->broken_error = e;
+	loop_break(l, &e);
 }
 
 void loop_notice(struct loop *l, const char *code, const char *fmt, ...)

@@ -120,8 +120,7 @@ bool loop_next_event(struct loop *l, int64_t until, struct loop_event *ev)
 
 	for (;;) {
 		if (d->next_event(d->ctx, until, ev, &e)) {
-			l->broken = true;
-			l->broken_error = e;
+			loop_break(l, &e);
 			ev->kind = LOOP_EV_BROKEN;
 			return false;
 		}
@@ -151,8 +150,7 @@ bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev)
 		l->interrupted = true;
 		return false;
 	case LOOP_EV_BROKEN:
-		l->broken = true;
-		l->broken_error = ev->error;
+		loop_break(l, &ev->error);
 		return false;
 	default:
 		break;
