@@ -159,6 +159,8 @@ static void put_state(struct loop *l, bool sent, struct buf *out)
 		if (n)
 			jo_kint(&o, fields[i].key, n);
 	}
+	if (l->account.requests) /* of this process: for who counts what a session came to, see record/resume_spent.c */
+		jo_kint(&o, "requests", l->account.requests);
 	if (l->refused[0])
 		jo_kstr(&o, "refused", l->refused);
 	if (l->estimate.anchor_tokens >= 0)
@@ -225,7 +227,7 @@ static void find_prompt(const struct loop *l, struct event_history *v)
 
 static void tell(struct loop *l, bool sent)
 {
-	struct event ev = { .kind = EVENT_HISTORY };
+	struct event ev = { .kind = EVENT_HISTORY, .u.history = { .sends = sent } };
 	struct buf list = BUF_INIT(BUF_HUGE);
 
 	int told = talk_tell(&l->talk, l->state.messages, &list);

@@ -383,6 +383,8 @@ static void write_history(struct line *l)
 	}
 	if (v->state && !l->bare)
 		key_raw(o, "state", v->state);
+	if (v->sends)
+		jo_kbool(o, "sends", true);
 }
 
 static void write_summary(struct line *l)

@@ -174,6 +174,7 @@ struct event_history {
 	bool has_prompt; /* a new message of the user's: these blocks of the last message are the user's words */
 	size_t prompt_from, prompt_to;
 	const char *state; /* of loop/, raw JSON object that takes the place of the one before; NULL: as it was */
+	bool sends;        /* a request follows at once */
 };
 struct event_summary {
 	const char *round;         /* its name: the id of its first call */

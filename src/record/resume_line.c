@@ -137,6 +137,8 @@ static int take_history(struct reader *rd, const struct json *doc, struct error 
 	rd->talk.open = false;
 	if (json_type(doc, state) == JSON_OBJECT && replace(&rd->r->loop_state, raw_dup(doc, state)))
 		return error_nomem(e);
+	if (spent_history(rd, doc, state))
+		return error_nomem(e);
 	if (json_type(doc, prompt) != JSON_ARRAY)
 		return 0;
 	not_ended(rd->r);
@@ -394,6 +396,14 @@ static int take_status(struct reader *rd, const struct json *doc, struct error *
 	return json_absent(doc, member(doc, "quern_model")) ? 0 : take_boundary(rd, doc, e);
 }
 
+static int take_transition(struct reader *rd, const struct json *doc, struct error *e)
+{
+	(void)doc;
+	(void)e;
+	rd->spent.sent = true;
+	return 0;
+}
+
 static int take_retry(struct reader *rd, const struct json *doc, struct error *e)
 {
 	return nomem_if(spent_retry(rd, doc), e);
@@ -418,6 +428,7 @@ static const struct row {
 	{ "system", "compact_boundary", CUT_WILL_DO, take_boundary },
 	{ "system", "status", CUT_WILL_DO, take_status },
 	{ "system", "api_retry", CUT_WILL_DO, take_retry },
+	{ "system", "quern_transition", CUT_WILL_DO, take_transition },
 };
 
 static const struct row *row_of(const struct json *doc)

@@ -22,6 +22,9 @@ struct spent {
 	char *model;
 	struct usage usage;
 	bool open;
+	char *asked;     /* the model that requests are for; NULL = not told */
+	bool sent;       /* a request is on its way, so far as the lines tell: nothing of what came of it */
+	int64_t earlier; /* requests of the processes before */
 	/* attempts for a summary: what it came to will tell them all, if it is told */
 	char *tried_model;
 	struct usage tried;
@@ -59,6 +62,7 @@ void reader_forget_session(struct reader *rd); /* another one begins */
 /* ---- resume_spent.c ---- */
 void spent_time(struct reader *rd, int64_t ms);
 int spent_assistant(struct reader *rd, const struct json *doc, int message, bool ends);
+int spent_history(struct reader *rd, const struct json *doc, int state);
 int spent_tombstone(struct reader *rd, const struct json *doc);
 int spent_other(struct reader *rd, const struct json *doc, int model, int usage);   /* a request beside the main ones */
 int spent_compact(struct reader *rd, const struct json *doc, int model, int usage); /* all that a summary took */

@@ -7,6 +7,13 @@
 /* No count of a run is larger; a forged one must not make a sum overflow. */
 #define COUNT_MOST ((int64_t)1 << 53)
 
+static int64_t count(const struct json *doc, int obj, const char *key)
+{
+	int64_t n = json_int_or(doc, json_get(doc, obj, key), 0);
+
+	return n < 0 ? 0 : n < COUNT_MOST ? n : COUNT_MOST;
+}
+
 static int pay(struct reader *rd, const char *model, const struct usage *u)
 {
 	const struct resume_source *src = rd->src;
@@ -22,7 +29,7 @@ static int close_answer(struct reader *rd, bool whole)
 
 	if (!s->open)
 		return 0;
-	s->open = false;
+	s->open = s->sent = false;
 	s->now.requests++;
 	s->now.cost_lower_bound |= !whole; /* how much more it wrote is not known */
 	return pay(rd, s->model ? s->model : "", &s->usage);
@@ -48,7 +55,7 @@ int spent_assistant(struct reader *rd, const struct json *doc, int message, bool
 
 	if (!rd->nanswer && close_answer(rd, false)) /* another one began */
 		return -1;
-	char *model = json_strdup(doc, json_get(doc, message, "model"), NULL);
+	char *model = s->asked ? strdup(s->asked) : json_strdup(doc, json_get(doc, message, "model"), NULL);
 	if (!model)
 		return -1;
 	free(s->model);
@@ -63,6 +70,26 @@ int spent_assistant(struct reader *rd, const struct json *doc, int message, bool
 	return close_answer(rd, true);
 }
 
+/* What loop/ tells with its state: how many requests its process has sent, which no line may have told of, and whom the
+ * next one is for. */
+int spent_history(struct reader *rd, const struct json *doc, int state)
+{
+	struct spent *s = &rd->spent;
+	int model = json_get(doc, state, "model");
+	bool sends = false;
+
+	if (json_bool(doc, json_get(doc, json_root(doc), "sends"), &sends) && sends)
+		s->sent = true;
+	if (json_type(doc, state) != JSON_OBJECT)
+		return 0;
+	s->now.requests = s->earlier - s->before.requests + count(doc, state, "requests");
+	if (json_type(doc, model) != JSON_STRING)
+		return 0;
+	free(s->asked);
+	s->asked = json_strdup(doc, model, NULL);
+	return s->asked ? 0 : -1;
+}
+
 int spent_tombstone(struct reader *rd, const struct json *doc)
 {
 	struct spent *s = &rd->spent;
@@ -71,9 +98,13 @@ int spent_tombstone(struct reader *rd, const struct json *doc)
 	/* an answer that broke and was kept has lines: this is about another one */
 	if (json_size(doc, json_get(doc, json_root(doc), "uuids")) == 0 && close_answer(rd, false))
 		return -1;
-	if (!s->open) { /* none of its lines was out: the model is the one that answered last */
+	if (!s->open) { /* none of its lines was out */
 		s->usage = (struct usage){ 0 };
 		s->open = true;
+		if (s->asked) {
+			free(s->model);
+			s->model = strdup(s->asked);
+		}
 	}
 	usage_read(&s->usage, doc, usage);
 	return close_answer(rd, false);
@@ -84,6 +115,7 @@ int spent_other(struct reader *rd, const struct json *doc, int model, int usage)
 	struct usage u = { 0 };
 
 	rd->spent.now.requests++;
+	rd->spent.sent = false;
 	if (json_type(doc, usage) != JSON_OBJECT)
 		return 0;
 	char *name = json_strdup(doc, model, NULL);
@@ -114,6 +146,7 @@ int spent_retry(struct reader *rd, const struct json *doc)
 	struct usage u = { 0 };
 
 	s->now.requests++;
+	s->sent = false;
 	if (json_type(doc, usage) != JSON_OBJECT || json_type(doc, model) != JSON_STRING)
 		return 0;
 	if (!s->tried_model) {
@@ -144,13 +177,6 @@ static int take_model(struct session_totals *t, const struct json *doc, int key)
 	return rc;
 }
 
-static int64_t count(const struct json *doc, int obj, const char *key)
-{
-	int64_t n = json_int_or(doc, json_get(doc, obj, key), 0);
-
-	return n < 0 ? 0 : n < COUNT_MOST ? n : COUNT_MOST;
-}
-
 /* 1: *s has what the line says of the whole session, 0: it says nothing. */
 static int take_totals(struct spent *s, const struct json *doc)
 {
@@ -168,7 +194,7 @@ static int take_totals(struct spent *s, const struct json *doc)
 	json_bool(doc, json_get(doc, totals, "cost_lower_bound"), &t.cost_lower_bound);
 	for (int key = json_first(doc, models); rc == 0 && key >= 0; key = json_next(doc, models, key))
 		rc = take_model(&t, doc, key);
-	s->open = false;
+	s->open = s->sent = false;
 	forget_tried(s);
 	session_totals_release(&s->before);
 	session_totals_release(&s->now);
@@ -187,12 +213,18 @@ static int end_run(struct reader *rd)
 {
 	struct spent *s = &rd->spent;
 
+	if (s->sent && !s->open) { /* and what it cost is not known */
+		s->now.requests++;
+		s->now.cost_lower_bound = true;
+	}
+	s->sent = false;
 	if (close_answer(rd, false) || (s->tried_model && pay(rd, s->tried_model, &s->tried)) ||
 	    session_totals_add(&s->before, &s->now))
 		return -1;
 	forget_tried(s);
 	session_totals_release(&s->now);
 	s->now.runs = 1;
+	s->earlier = s->before.requests;
 	return 0;
 }
 
@@ -224,6 +256,7 @@ void spent_release(struct spent *s)
 	session_totals_release(&s->before);
 	session_totals_release(&s->now);
 	free(s->model);
+	free(s->asked);
 	free(s->tried_model);
 	*s = (struct spent){ 0 };
 }

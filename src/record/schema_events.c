@@ -144,6 +144,7 @@ const struct schema_field schema_history[] = {
 	{ "messages", "{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/history_entry\"}}", true },
 	{ "prompt", RANGE, true },
 	{ "state", OBJECT, true },
+	{ "sends", BOOL, true },
 	END,
 };
 

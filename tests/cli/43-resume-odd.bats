@@ -26,7 +26,7 @@ paid() { jq -s '[.[] | select(.type=="result")][-1].session_totals.models | map(
 	is "$(cat a.txt)" "three two"
 	is "$(result .session_totals.runs)" 3
 	is "$(result .session_totals.turns)" 3
-	is "$(result .session_totals.requests)" 4 # that one was refused, and nobody told
+	is "$(result .session_totals.requests)" 5 # the one that was refused, too
 	cmp "$(request 2)" "$(request 3)"
 	q "$@" --resume "$G" --events "$G" # the words were told there, too
 	exits 0 completed

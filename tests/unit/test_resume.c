@@ -728,6 +728,46 @@ static void what_was_paid_for_an_answer_that_broke(void **state)
 	assert_int_equal(f->r.totals.models[0].usage.input, 17);
 }
 
+static void state(struct file *f, const char *members, const char *more)
+{
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_history\",\"state\":{%s}%s", members, more);
+}
+
+/* Some requests have no line of their own; of one that is on its way only this is known. */
+static void requests_that_lines_do_not_tell_of(void **test)
+{
+	struct file *f = *test;
+
+	init(f);
+	task(f);
+	state(f, "\"model\":\"asked\"", ",\"sends\":true");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.totals.requests, 1);
+	assert_true(f->r.totals.cost_lower_bound);
+	answer(f, "m1", CALL("t1"), "\"tool_use\"");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.totals.requests, 1);
+	assert_false(f->r.totals.cost_lower_bound);
+	assert_string_equal(f->r.totals.models[0].model, "asked");
+	state(f, "\"requests\":3", ""); /* tokens were counted */
+	user(f, RESULT("t1", "out"), "");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.totals.requests, 3);
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_transition\",\"reason\":\"next_turn\"");
+	init(f);
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"f\"");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.totals.requests, 4);
+	state(f, "\"model\":\"other\",\"requests\":2", ",\"sends\":true"); /* of this process */
+	line(f, SESSION,
+	     "\"type\":\"system\",\"subtype\":\"quern_tombstone\",\"uuids\":[],\"message_ids\":[\"m2\"],"
+	     "\"usage\":{\"input_tokens\":7,\"output_tokens\":1}");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.totals.requests, 7);
+	assert_int_equal(f->r.totals.nmodels, 2);
+	assert_string_equal(f->r.totals.models[1].model, "other");
+}
+
 /* Attempts for a summary that nothing came of: the program ended before. */
 static void what_was_paid_for_a_summary_that_did_not_come(void **state)
 {
@@ -910,6 +950,7 @@ int main(void)
 		T(a_new_message_is_not_ended),
 		T(an_old_result_that_was_given_again),
 		T(what_was_paid),
+		T(requests_that_lines_do_not_tell_of),
 		T(what_was_paid_for_a_summary_that_did_not_come),
 		T(what_was_paid_for_an_answer_that_broke),
 		T(a_state_is_told_while_a_call_runs),
