@@ -117,7 +117,7 @@ static void field_set(struct loop *l, const struct field *f, int64_t n)
 	}
 }
 
-/* Output of this message's answers; where the last nudge was, and the compactions, are told as so far back. */
+/* Output of this message's answers; where in it the last nudge was, and the compactions, are told as so far back. */
 static int64_t said(const struct loop *l)
 {
 	return l->account.accepted.output - l->output_before;
@@ -167,7 +167,7 @@ static void put_state(struct loop *l, bool sent, struct buf *out)
 		jo_kint(&o, "anchor_tokens", l->estimate.anchor_tokens);
 	if (l->cfg->token_target) {
 		jo_kint(&o, "said", said(l));
-		jo_kint(&o, "nudged_ago", l->account.accepted.output - l->state.nudged_at);
+		jo_kint(&o, "nudged_ago", said(l) - l->state.nudged_at);
 	}
 	key_ago(&o, "compacted_ago", l, l->state.compact.last_turn);
 	key_ago(&o, "tried_ago", l, l->state.compact.tried);
@@ -303,7 +303,7 @@ static void take_state(struct loop *l, const struct json *doc)
 	buf_release(&refused);
 	l->estimate.anchor_tokens = json_int_or(doc, json_get(doc, root, "anchor_tokens"), -1);
 	l->output_before = -json_int_or(doc, json_get(doc, root, "said"), 0);
-	l->state.nudged_at = -json_int_or(doc, json_get(doc, root, "nudged_ago"), 0);
+	l->state.nudged_at = said(l) - json_int_or(doc, json_get(doc, root, "nudged_ago"), 0);
 	read_ago(doc, "compacted_ago", &l->state.compact.last_turn);
 	read_ago(doc, "tried_ago", &l->state.compact.tried);
 	loop_set_marks(l);

@@ -107,13 +107,22 @@ static void note_cut(struct buf *notes, const char *path, size_t shown, size_t s
 	buf_addf(notes, " (all memory files together: %zu bytes)", MEMORY_BYTES);
 }
 
+/* As much as can be seen in the conversation, see memory_told. */
+static void count(struct memory *m, size_t bytes)
+{
+	size_t left = MEMORY_BYTES - m->used;
+
+	m->used += bytes < left ? bytes : left;
+}
+
 #define TOLD_HEAD "A memory file of the project, for whoever works in "
 #define TOLD_PATH "<memory path=\""
 #define TOLD_BODY "\">\n"
 #define TOLD_END  "</memory>"
 
 /* `dir` is where it counts, and need not be where it lies: it may be a link. NULL: everywhere. */
-static void tell(const char *dir, const char *path, const struct buf *text, size_t size, bool cut, struct buf *out)
+static void tell(struct memory *m, const char *dir, const char *path, const struct buf *text, size_t size, bool cut,
+                 struct buf *out)
 {
 	buf_adds(out, TOLD_HEAD);
 	if (dir)
@@ -123,9 +132,11 @@ static void tell(const char *dir, const char *path, const struct buf *text, size
 	buf_adds(out, ". Keep to it as far as it concerns the task; where they differ, the task counts.\n" TOLD_PATH);
 	utf8_name(out, path, strlen(path), PLACE_PATH);
 	buf_adds(out, TOLD_BODY);
+	size_t body = out->len;
 	buf_add(out, buf_str(text), text->len);
 	if (cut)
 		buf_addf(out, "[cut: the first %zu of %zu bytes; Read the file for the rest]\n", text->len, size);
+	count(m, out->len - body);
 	buf_adds(out, TOLD_END);
 	if (has_imports(buf_str(text)))
 		buf_adds(out, "\nFiles that it names with @ are not included; Read them if they matter.");
@@ -150,10 +161,9 @@ static int tell_file(struct memory *m, const char *dir, int fd, const char *real
 	if (rc > 0 && utf8_is_blank(buf_str(&text), text.len))
 		rc = 0;
 	if (rc > 0) {
-		m->used += cut ? left : size;
 		if (cut)
 			note_cut(notes, real, text.len, size);
-		tell(dir, real, &text, size, cut, out);
+		tell(m, dir, real, &text, size, cut, out);
 		if (m->place.mask) /* its name */
 			m->place.mask(m->place.ctx, out);
 		rc = id_set_add_copy(&m->seen, real) < 0 || out->failed ? error_nomem(e) : 1;
@@ -271,12 +281,11 @@ int memory_told(struct memory *m, const char *text, size_t n)
 		path += sizeof TOLD_PATH - 1;
 		char *name = strndup(path, (size_t)(begin - path));
 		int rc = name ? id_set_add_copy(&m->seen, name) : -1;
-		size_t size = (size_t)(at - begin) - (sizeof TOLD_BODY - 1), left = MEMORY_BYTES - m->used;
 		free(name);
 		if (rc < 0)
 			return -1;
 		if (rc > 0)
-			m->used += size < left ? size : left;
+			count(m, (size_t)(at - begin) - (sizeof TOLD_BODY - 1));
 	}
 	return 0;
 }

@@ -113,7 +113,6 @@ static void files_attached(void *ctx, size_t n)
 	struct world *w = ctx;
 
 	toolbox_files_attached(w->toolbox, n);
-	memory_forgotten(w->memory); /* a summary has taken its place */
 }
 
 static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed)

@@ -155,6 +155,23 @@ int world_tell_notes(struct world *w, struct error *e)
 	return rc;
 }
 
+/* What was told in front of the task, or when a directory was touched, is not told again as long as it stands in the
+ * conversation: so a run that goes on from its record and one that was never ended tell the same. */
+int world_recall_memory(struct world *w)
+{
+	const struct history *h = &w->history;
+
+	memory_forgotten(w->memory);
+	w->memory_edits = h->edits;
+	for (size_t i = 0; w->memory && i < h->n; i++)
+		for (size_t k = 0; h->v[i]->role == ROLE_USER && k < h->v[i]->n; k++) {
+			const struct block *b = h->v[i]->blocks[k];
+			if (b->kind == BLOCK_TEXT && memory_told(w->memory, b->text, b->text_len))
+				return -1;
+		}
+	return 0;
+}
+
 int world_attachment(void *ctx, struct buf *out, struct error *e)
 {
 	struct world *w = ctx;
@@ -162,6 +179,8 @@ int world_attachment(void *ctx, struct buf *out, struct error *e)
 	const char *dir;
 	int rc = 0;
 
+	if (w->memory && w->history.edits != w->memory_edits && world_recall_memory(w))
+		rc = error_nomem(e);
 	while (w->memory && rc == 0 && (dir = toolbox_touched(w->toolbox)))
 		rc = memory_touch(w->memory, dir) ? error_nomem(e) : 0;
 	if (rc == 0)

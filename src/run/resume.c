@@ -161,20 +161,6 @@ static int restore_tools(struct world *w, struct error *e)
 	return rc == -1 ? error_nomem(e) : rc ? -1 : 0;
 }
 
-/* What was told in front of the task, or when a directory was touched, is not told again. */
-static int restore_memory(struct world *w)
-{
-	const struct history *h = &w->history;
-
-	for (size_t i = 0; w->memory && i < h->n; i++)
-		for (size_t k = 0; h->v[i]->role == ROLE_USER && k < h->v[i]->n; k++) {
-			const struct block *b = h->v[i]->blocks[k];
-			if (b->kind == BLOCK_TEXT && memory_told(w->memory, b->text, b->text_len))
-				return -1;
-		}
-	return 0;
-}
-
 int world_take_record(struct world *w, struct error *e)
 {
 	if (!w->resumes)
@@ -188,7 +174,7 @@ int world_take_record(struct world *w, struct error *e)
 	attachments_init(&w->attachments, &w->place);
 	if (world_open_memory(w, e))
 		return -1;
-	return restore_memory(w) ? error_nomem(e) : restore_tools(w, e);
+	return world_recall_memory(w) ? error_nomem(e) : restore_tools(w, e);
 }
 
 /* ---- what is said of it ---- */

@@ -83,6 +83,7 @@ struct world {
 	struct place place;             /* where what is told beside the task may lie */
 	struct attachments attachments; /* what the job and its prompt name */
 	struct memory *memory;          /* NULL: none is asked for */
+	size_t memory_edits;            /* of the history when it was last held against the conversation */
 	struct told told;               /* what stands in front of the task */
 	bool told_first;                /* it does */
 	struct message *task;           /* until it stands in the history */
@@ -322,6 +323,8 @@ int world_find_attachments(struct world *w, struct error *e);
 int world_tell_first(struct world *w, const struct message *first, struct error *e);
 /* Opens the memory that the job asks for, before anything is told. */
 int world_open_memory(struct world *w, struct error *e);
+/* What stands in the conversation counts as told, and nothing else. -1: no memory. */
+int world_recall_memory(struct world *w);
 /* What was told, a line each, for the init event; NULL = nothing. In the arena. */
 const char *const *world_told(struct world *w);
 /* Behind the init event: what was cut or left out of it. */

@@ -109,6 +109,29 @@ rounds() { # ROUNDS HICCUP-AT...
 	is "$(lines 'select(.subtype=="quern_model_switch").to')" claude-sonnet-5
 }
 
+@test "the requests are the same: how little each nudge towards the token target has brought" {
+	both "$(script '{"text":"a","usage":{"output_tokens":600}}' "$(say b)" "$hiccup" "$(say c)" "$(say d)")" \
+		--set limits.token_target=5000
+	is "$(jq -s '[.[] | select(.subtype=="quern_transition" and .reason=="token_budget_continuation")] | length' "$F")" 3
+}
+
+@test "the requests are the same: memory files that stand in the conversation yet when a summary has come" {
+	before() {
+		seq -f 'line %g of the notes' 200 >notes.txt
+		mkdir deep
+		seq -f 'deep %g' 200 >deep/notes.txt
+		echo "Be brief." >AGENTS.md
+		echo "Deep rules." >deep/AGENTS.md
+	}
+	RETRIES=0
+	both '{"window":12000,"player":{"rounds":24,"text":"Step {n}.","answer":"all is done","at":{"12":'"$hiccup"',"17":'"$hiccup"'},"calls":[
+		{"name":"Bash","input":{"command":"seq 1000 1400"}},{"name":"Read","input":{"file_path":"notes.txt"}},
+		{"name":"Read","input":{"file_path":"deep/notes.txt"}}]}}' \
+		"${small[@]}" --set context.microcompact_at=off --set context.collapse_at=off --memory auto
+	[ "$(lines 'select(.subtype=="compact_boundary").subtype' | wc -l)" -ge 2 ]
+	is "$(grep -o 'Be brief' "$(request 24)" | wc -l)" 1
+}
+
 @test "a torn last line, in the file that is appended to" {
 	serve "$(script "$(bash_call 'echo hi')" "$hiccup" "$(say done)")"
 	q -p go --allowedTools Bash --set model.max_retries=0
