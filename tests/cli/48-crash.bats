@@ -10,6 +10,11 @@ crash() { "$PY" "$LIB/crash.py" "$QUERN" "$@"; }
 	crash 24
 }
 
+# Fifty of these are drawn anew in `make torture`.
+@test "jobs that are drawn, killed and gone on with, send the requests that they would have sent, and count them" {
+	"$PY" "$LIB/goes_on.py" "$QUERN" 6 --seed 1
+}
+
 @test "a record that may not grow ends the run, and the next one goes on" {
 	crash 4 --variant events --variant bundle --fault fsize
 }
