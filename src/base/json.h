@@ -72,6 +72,8 @@ int json_value_of(const struct json *doc, int key);
 
 /* The raw bytes of a value as they stand in the text (strings with their quotes). NULL if -1. */
 const char *json_raw(const struct json *doc, int tok, size_t *len);
+/* The same as malloc'ed text the caller owns. NULL if -1, or no memory. */
+char *json_rawdup(const struct json *doc, int tok);
 /* Appends the decoded string (escapes resolved; U+0000 becomes a NUL byte). -1 if no string. */
 int json_str(const struct json *doc, int tok, struct buf *out);
 /* Decoded string as malloc'ed text the caller owns, NULL if no string or no memory. *len may be NULL. */
@@ -84,6 +86,8 @@ bool json_int(const struct json *doc, int tok, int64_t *out);
 bool json_double(const struct json *doc, int tok, double *out);
 bool json_bool(const struct json *doc, int tok, bool *out);
 int64_t json_int_or(const struct json *doc, int tok, int64_t otherwise);
+/* True and both set if tok is an array of two numbers, neither below 0: [FROM, TO), or a place in a place. */
+bool json_pair(const struct json *doc, int tok, size_t *a, size_t *b);
 /* True if tok is absent (-1) or null: the API treats both alike. */
 bool json_absent(const struct json *doc, int tok);
 

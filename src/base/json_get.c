@@ -123,6 +123,14 @@ const char *json_raw(const struct json *doc, int tok, size_t *len)
 	return doc->text + t->start - quotes;
 }
 
+char *json_rawdup(const struct json *doc, int tok)
+{
+	size_t n;
+	const char *raw = json_raw(doc, tok, &n);
+
+	return raw ? strndup(raw, n) : NULL;
+}
+
 int json_str(const struct json *doc, int tok, struct buf *out)
 {
 	const jsmntok_t *t = json_tok(doc, tok);

@@ -103,6 +103,19 @@ int64_t json_int_or(const struct json *doc, int tok, int64_t otherwise)
 	return json_int(doc, tok, &v) ? v : otherwise;
 }
 
+bool json_pair(const struct json *doc, int tok, size_t *a, size_t *b)
+{
+	int first = json_first(doc, tok);
+	int64_t x = json_int_or(doc, first, -1);
+	int64_t y = first < 0 ? -1 : json_int_or(doc, json_next(doc, tok, first), -1);
+
+	if (json_type(doc, tok) != JSON_ARRAY || json_size(doc, tok) != 2 || x < 0 || y < 0)
+		return false;
+	*a = (size_t)x;
+	*b = (size_t)y;
+	return true;
+}
+
 static double to_double(const char *text)
 {
 	/* glibc hands out its one static C locale here: no allocation */

@@ -86,16 +86,11 @@ int context_state_write(const struct context *c, const struct history *h, struct
 /* With a reference; NULL with *e. */
 static struct block *read_block(const struct history *h, const struct json *doc, int tok, struct error *e)
 {
-	int first = json_first(doc, tok);
-	size_t n = 0;
+	size_t i, k;
 
-	if (json_type(doc, tok) != JSON_ARRAY) {
-		const char *raw = json_raw(doc, tok, &n);
-		return block_from_json(raw ? raw : "", n, e);
-	}
-	int64_t i = json_int_or(doc, first, -1);
-	int64_t k = first < 0 ? -1 : json_int_or(doc, json_next(doc, tok, first), -1);
-	if (i < 0 || k < 0 || (size_t)i >= h->n || (size_t)k >= h->v[i]->n) {
+	if (json_type(doc, tok) != JSON_ARRAY)
+		return block_from_token(doc, tok, e);
+	if (!json_pair(doc, tok, &i, &k) || i >= h->n || k >= h->v[i]->n) {
 		error_set(e, ERR_INPUT, "the record names a block that is not in its conversation");
 		return NULL;
 	}

@@ -197,6 +197,14 @@ struct block *block_from_json(const char *json, size_t n, struct error *e)
 	return b;
 }
 
+struct block *block_from_token(const struct json *doc, int tok, struct error *e)
+{
+	size_t n;
+	const char *raw = json_raw(doc, tok, &n);
+
+	return block_from_json(raw ? raw : "", n, e);
+}
+
 /* The block of what was written; releases the buffer. */
 static struct block *written(struct buf *out)
 {

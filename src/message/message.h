@@ -55,10 +55,10 @@ struct block *block_new_tool_result_json(const char *tool_use_id, const char *co
 /* A tool_use made from its parts; input_json must be a JSON object's text and is kept byte for byte. */
 struct block *block_new_tool_use(const char *id, const char *name, const char *input_json, size_t n);
 /* Takes an object as the API sent it and keeps its bytes, but for line breaks, which become spaces, and what no request
- * may hold: ill-formed UTF-8 and
- * lone surrogate escapes become U+FFFD, a tool_use input that is no object, or has a key twice, becomes {} (see
- * bad_input). */
+ * may hold: ill-formed UTF-8 and lone surrogate escapes become U+FFFD, a tool_use input that is no object, or has a key
+ * twice, becomes {} (see bad_input). */
 struct block *block_from_json(const char *json, size_t n, struct error *e);
+struct block *block_from_token(const struct json *doc, int tok, struct error *e); /* the same of a part of doc */
 /* A copy of a tool_use (or tool_result) under another id (an id already in history is renamed on entry). */
 struct block *block_with_id(const struct block *b, const char *id);
 struct block *block_ref(struct block *b);

@@ -197,9 +197,7 @@ static void read_stop(struct assembly *a, const struct json *doc, int tok)
 	replace(&a->stop_reason, reason);
 	replace(&a->stop_sequence, json_strdup(doc, json_get(doc, tok, "stop_sequence"), NULL));
 	if (!json_absent(doc, details)) {
-		size_t n = 0;
-		const char *raw = json_raw(doc, details, &n);
-		replace(&a->stop_details, strndup(raw, n));
+		replace(&a->stop_details, json_rawdup(doc, details));
 	}
 	a->end.stop_reason = a->stop_reason;
 	a->end.stop_sequence = a->stop_sequence;

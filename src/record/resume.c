@@ -120,8 +120,7 @@ static int take(struct lines *l, const struct json *doc, struct error *e)
 	*e = why;
 	return why.code == ERR_NOMEM ? -1
 	                             : error_prefix(e, "a part of the conversation is not there (put the file back, or "
-	                                               "begin anew without this "
-	                                               "record)");
+	                                               "begin anew without this record)");
 }
 
 /* Before our init stands nothing but what its start brings with it, or what a start that failed leaves behind. */

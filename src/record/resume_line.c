@@ -40,15 +40,6 @@ static bool take_uuid(char out[UUID_LEN + 1], const struct json *doc, int tok)
 	return strspn(out, "0123456789abcdefABCDEF-") == UUID_LEN;
 }
 
-/* The same text as JSON, as it stands. */
-static char *raw_dup(const struct json *doc, int tok)
-{
-	size_t n;
-	const char *raw = json_raw(doc, tok, &n);
-
-	return raw ? strndup(raw, n) : NULL;
-}
-
 static int member(const struct json *doc, const char *key)
 {
 	return json_get(doc, json_root(doc), key);
@@ -113,12 +104,12 @@ static int take_prompt(struct reader *rd, const struct json *doc, int range)
 {
 	const struct history *h = &rd->talk.history;
 	const struct message *last = h->n ? h->v[h->n - 1] : NULL;
-	int first = json_first(doc, range);
-	int64_t from = json_int_or(doc, first, 0), to = json_int_or(doc, json_next(doc, range, first), 0);
+	size_t from = 0, to = 0;
 	struct message *m = message_new(ROLE_USER);
 	int rc = m ? 0 : -1;
 
-	for (int64_t i = from < 0 ? 0 : from; rc == 0 && last && i < to && i < (int64_t)last->n; i++)
+	json_pair(doc, range, &from, &to);
+	for (size_t i = from; rc == 0 && last && i < to && i < last->n; i++)
 		rc = message_add(m, block_ref(last->blocks[i]));
 	message_unref(rd->r->prompt);
 	rd->r->prompt = m;
@@ -135,7 +126,7 @@ static int take_history(struct reader *rd, const struct json *doc, struct error 
 	if (messages >= 0 || !rd->cut)
 		reader_forget_answer(rd);
 	rd->talk.open = false;
-	if (json_type(doc, state) == JSON_OBJECT && replace(&rd->r->loop_state, raw_dup(doc, state)))
+	if (json_type(doc, state) == JSON_OBJECT && replace(&rd->r->loop_state, json_rawdup(doc, state)))
 		return error_nomem(e);
 	if (spent_history(rd, doc, state))
 		return error_nomem(e);
@@ -164,14 +155,6 @@ static void settle_begun(struct reader *rd, const struct block *b)
 			block_unref(rd->begun[i].block);
 			rd->begun[i].block = NULL;
 		}
-}
-
-static struct block *block_of(const struct json *doc, int tok, struct error *e)
-{
-	size_t n;
-	const char *raw = json_raw(doc, tok, &n);
-
-	return block_from_json(raw ? raw : "", n, e);
 }
 
 static int add_line(struct reader *rd, enum role role, const char *uuid, struct block *b, bool ends, struct error *e)
@@ -219,7 +202,7 @@ static int take_assistant(struct reader *rd, const struct json *doc, struct erro
 		return error_nomem(e);
 	take_uuid(uuid, doc, member(doc, "uuid"));
 	for (int at = json_first(doc, content); rc == 0 && at >= 0; at = json_next(doc, content, at)) {
-		struct block *b = block_of(doc, at, e);
+		struct block *b = block_from_token(doc, at, e);
 		rc = b ? add_line(rd, ROLE_ASSISTANT, uuid, b, ends, e) : -1;
 		block_unref(b);
 	}
@@ -261,7 +244,7 @@ static int take_user(struct reader *rd, const struct json *doc, struct error *e)
 	rd->cut |= rd->nanswer > 0; /* it has no end, and is replied to: it broke */
 	take_uuid(uuid, doc, member(doc, "uuid"));
 	for (int at = json_first(doc, content); rc == 0 && at >= 0; at = json_next(doc, content, at)) {
-		struct block *b = block_of(doc, at, e);
+		struct block *b = block_from_token(doc, at, e);
 		/* of a run before, whose record is another file: the conversation comes yet */
 		bool alien = b && b->kind == BLOCK_TOOL_RESULT && !rd->talk.history.n;
 		if (!alien)
@@ -269,7 +252,7 @@ static int take_user(struct reader *rd, const struct json *doc, struct error *e)
 		bool result = rc == 0 && !alien && b->kind == BLOCK_TOOL_RESULT;
 		rd->spent.now.tool_calls += result;
 		if (result && json_type(doc, state) == JSON_OBJECT)
-			rc = nomem_if(note_state(rd->r, b->id, raw_dup(doc, state)), e);
+			rc = nomem_if(note_state(rd->r, b->id, json_rawdup(doc, state)), e);
 		block_unref(b);
 	}
 	return rc;
@@ -306,7 +289,7 @@ static int take_tool_start(struct reader *rd, const struct json *doc, struct err
 	grown[rd->nbegun++] = b;
 	if (json_type(doc, block) != JSON_OBJECT)
 		return 0;
-	grown[rd->nbegun - 1].block = block_of(doc, block, e);
+	grown[rd->nbegun - 1].block = block_from_token(doc, block, e);
 	return grown[rd->nbegun - 1].block ? 0 : -1;
 }
 
@@ -334,7 +317,7 @@ static int take_words(struct reader *rd, const struct json *doc, int words, stru
 	int rc = m ? 0 : error_nomem(e);
 
 	for (int at = json_first(doc, words); rc == 0 && at >= 0; at = json_next(doc, words, at)) {
-		struct block *b = block_of(doc, at, e);
+		struct block *b = block_from_token(doc, at, e);
 		rc = b ? nomem_if(message_add(m, b), e) : -1;
 	}
 	if (rc) {
@@ -359,7 +342,7 @@ static int take_resume(struct reader *rd, const struct json *doc, struct error *
 		char *id = json_strdup(doc, json_get(doc, at, "tool_use_id"), NULL);
 		int state = json_get(doc, at, "state");
 		if (id && json_type(doc, state) == JSON_OBJECT)
-			rc = note_state(rd->r, id, raw_dup(doc, state));
+			rc = note_state(rd->r, id, json_rawdup(doc, state));
 		free(id);
 	}
 	for (int at = json_first(doc, summaries); rc == 0 && at >= 0;) {

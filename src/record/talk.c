@@ -301,25 +301,11 @@ int talk_tell(struct talk *t, const struct history *real, struct buf *out)
 
 /* ---- the reader's part ---- */
 
-/* [A, B] of "old"; B at most `most`. */
-static bool read_pair(const struct json *doc, int tok, size_t *a, size_t *b)
-{
-	int first = json_first(doc, tok);
-	int64_t from = json_int_or(doc, first, -1);
-	int64_t to = first < 0 ? -1 : json_int_or(doc, json_next(doc, tok, first), -1);
-
-	*a = (size_t)from;
-	*b = (size_t)to;
-	return json_type(doc, tok) == JSON_ARRAY && json_size(doc, tok) == 2 && from >= 0 && to >= 0;
-}
-
 static struct block *read_block(const struct json *doc, int tok, struct error *e)
 {
 	int inner = json_get(doc, tok, "cleared");
 	bool cleared = inner >= 0 && json_get(doc, tok, "type") < 0;
-	size_t n = 0;
-	const char *raw = json_raw(doc, cleared ? inner : tok, &n);
-	struct block *b = block_from_json(raw, n, e);
+	struct block *b = block_from_token(doc, cleared ? inner : tok, e);
 
 	if (b)
 		b->cleared = cleared;
@@ -335,7 +321,7 @@ static int read_item(const struct talk *t, const struct json *doc, int tok, stru
 		struct block *b = read_block(doc, tok, e);
 		return !b ? -1 : message_add(m, b) ? error_nomem(e) : 0;
 	}
-	if (!read_pair(doc, old, &i, &k) || i >= t->history.n || k >= t->history.v[i]->n)
+	if (!json_pair(doc, old, &i, &k) || i >= t->history.n || k >= t->history.v[i]->n)
 		return error_set(e, ERR_INPUT, "names a block that is not there");
 	return message_add(m, block_ref(t->history.v[i]->blocks[k])) ? error_nomem(e) : 0;
 }
@@ -371,7 +357,7 @@ static int read_entry(const struct talk *t, const struct json *doc, int tok, siz
 
 	if (old < 0)
 		return read_message(t, doc, tok, out, e);
-	if (!read_pair(doc, old, &from, &to) || from > to || to > t->history.n || to - from > *left)
+	if (!json_pair(doc, old, &from, &to) || from > to || to > t->history.n || to - from > *left)
 		return error_set(e, ERR_INPUT, "names messages that are not there");
 	*left -= to - from;
 	return history_copy(out, &t->history, from, to) ? error_nomem(e) : 0;
@@ -387,7 +373,7 @@ int talk_set(struct talk *t, const struct json *doc, int list, struct error *e)
 		return error_set(e, ERR_INPUT, "'messages' is no list");
 	int entry = json_first(doc, list);
 	/* What stays as it is, at the beginning, is not touched: a long record is read in linear time. */
-	if (read_pair(doc, json_get(doc, entry, "old"), &from, &keep) && from == 0 && keep <= t->history.n)
+	if (json_pair(doc, json_get(doc, entry, "old"), &from, &keep) && from == 0 && keep <= t->history.n)
 		entry = json_next(doc, list, entry);
 	else
 		keep = 0;

@@ -120,12 +120,11 @@ static int take_attached(struct world *w, const struct json *doc, int list, stru
 /* The first message, up to the end of what the user said. */
 static void take_prompt(struct replay *r, const struct json *doc, int range)
 {
-	int from = json_first(doc, range), to = from < 0 ? -1 : json_next(doc, range, from);
-	int64_t a = json_int_or(doc, from, -1), b = json_int_or(doc, to, -1);
+	size_t from, to;
 
-	if (a >= 0 && b > a && !r->words) {
-		r->told = (size_t)a;
-		r->words = (size_t)b;
+	if (json_pair(doc, range, &from, &to) && to > from && !r->words) {
+		r->told = from;
+		r->words = to;
 	}
 }
 

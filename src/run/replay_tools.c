@@ -66,14 +66,6 @@ static struct known *find_or_add(struct replay_tools *t, char *id)
 
 /* ---- from the events ---- */
 
-static char *raw(const struct json *doc, int tok)
-{
-	size_t n = 0;
-	const char *p = json_raw(doc, tok, &n);
-
-	return p ? strndup(p, n) : NULL;
-}
-
 static int take_result(struct replay_tools *t, const struct json *doc, int block, struct error *e)
 {
 	int root = json_root(doc), content = json_get(doc, block, "content");
@@ -85,11 +77,11 @@ static int take_result(struct replay_tools *t, const struct json *doc, int block
 		return 0;
 	k->returned = true;
 	(void)json_bool(doc, json_get(doc, block, "is_error"), &k->is_error);
-	k->structured = raw(doc, json_get(doc, root, "tool_use_result"));
-	k->state = raw(doc, json_get(doc, root, "quern_state"));
+	k->structured = json_rawdup(doc, json_get(doc, root, "tool_use_result"));
+	k->state = json_rawdup(doc, json_get(doc, root, "quern_state"));
 	k->file = json_strdup(doc, json_get(doc, root, "quern_output_file"), NULL);
 	if (json_type(doc, content) == JSON_ARRAY)
-		k->content_json = raw(doc, content);
+		k->content_json = json_rawdup(doc, content);
 	else
 		k->text = json_strdup(doc, content, &k->text_len);
 	return 0;
