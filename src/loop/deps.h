@@ -85,6 +85,8 @@ struct loop_deps {
 	bool (*output_full)(void *ctx); /* backlog over the high water mark: start no tool */
 	double (*random01)(void *ctx);
 	int64_t (*now)(void *ctx); /* monotonic ms */
+	/* The run takes it that its deadline has come. NULL = nobody wants to know. */
+	void (*time_is_up)(void *ctx);
 	/* Waits until something happened or the deadline (monotonic ms) has come. 0 with *ev, -1 with *e. */
 	int (*next_event)(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e);
 };

@@ -70,13 +70,24 @@ static bool spent(struct loop *l, enum terminal_reason *why)
 	return false;
 }
 
+static void look_at_clock(struct loop *l)
+{
+	const struct loop_deps *d = l->deps;
+
+	if (l->timed_out || d->now(d->ctx) < l->cfg->deadline)
+		return;
+	l->timed_out = true;
+	if (d->time_is_up)
+		d->time_is_up(d->ctx);
+}
+
 /* Looks for a signal or the deadline without waiting. True: the run must end. */
 bool loop_abort_due(struct loop *l)
 {
 	struct loop_event ev;
 
-	if (!loop_is_aborted(l) && l->deps->now(l->deps->ctx) >= l->cfg->deadline)
-		l->timed_out = true;
+	if (!loop_is_aborted(l))
+		look_at_clock(l);
 	/* Nothing of ours runs between phases, so all that can come now is a signal or news of the output. */
 	while (!loop_is_aborted(l)) {
 		if (!loop_wait(l, 0, &ev) || ev.kind == LOOP_EV_NONE)
@@ -155,9 +166,8 @@ bool loop_wait(struct loop *l, int64_t until, struct loop_event *ev)
 	default:
 		break;
 	}
-	if (ev->kind == LOOP_EV_NONE && !l->timed_out && l->deps->now(l->deps->ctx) >= l->cfg->deadline) {
-		l->timed_out = true;
-		return false;
-	}
-	return true;
+	bool before = l->timed_out;
+	if (ev->kind == LOOP_EV_NONE)
+		look_at_clock(l);
+	return l->timed_out == before;
 }

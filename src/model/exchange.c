@@ -146,6 +146,23 @@ void exchange_cancelled(struct exchange *x, int64_t ms)
 	x->end_ms = ms;
 }
 
+void exchange_cut(struct exchange *x, size_t bytes)
+{
+	size_t left = bytes;
+
+	for (size_t i = 0; i < x->nchunks; i++) {
+		struct exchange_chunk *c = &x->chunks[i];
+		if (!left) {
+			x->nchunks = i;
+			break;
+		}
+		c->n = c->n < left ? c->n : left;
+		left -= c->n;
+	}
+	x->answer_bytes = bytes - left;
+	x->end = EXCHANGE_CANCELLED;
+}
+
 void exchange_headers(const struct exchange *x, struct answer_headers *out)
 {
 	*out = (struct answer_headers){ x->headers[0], x->headers[1], x->headers[2],

@@ -73,6 +73,8 @@ void exchange_head(struct exchange *x, int64_t ms, int status, const struct answ
 void exchange_chunk(struct exchange *x, int64_t ms, size_t n, bool apart);
 void exchange_done(struct exchange *x, int64_t ms, bool apart, const struct http_done *done);
 void exchange_cancelled(struct exchange *x, int64_t ms);
+/* Only the first bytes of its answer came, and then it was cancelled. */
+void exchange_cut(struct exchange *x, size_t bytes);
 /* One line of JSON, without its end. -1: no memory. */
 int exchange_write(const struct exchange *x, struct buf *out);
 /* -1 with *e, and nothing to release: it is none, or says what cannot be. */

@@ -166,6 +166,16 @@ int recorded_take(struct recorded *r, const struct exchange *like, const struct 
 	return 0;
 }
 
+void recorded_cut(struct recorded *r, const struct exchange *like, size_t bytes)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		struct recorded_exchange *x = r->v[i];
+		if (x && x->told && x->x.run == like->run && x->x.kind == like->kind && x->x.ordinal == like->ordinal &&
+		    x->x.attempt == like->attempt)
+			exchange_cut(&x->x, bytes);
+	}
+}
+
 const char *recorded_first(const struct recorded *r, enum model_kind kind, size_t *len)
 {
 	size_t i = 0;

@@ -27,6 +27,9 @@ int recorded_add(struct recorded *r, const char *name, const char *p, size_t n, 
  * what was asked, valid until the next call. -1 with *e: the bundle is not whole. */
 int recorded_take(struct recorded *r, const struct exchange *like, const struct recorded_exchange **out,
                   const struct buf **body, struct error *e);
+/* The loop saw no more of that exchange than `bytes` of its answer: the rest does not come, nor its end. `like` names
+ * its run, kind, ordinal and attempt. */
+void recorded_cut(struct recorded *r, const struct exchange *like, size_t bytes);
 /* The body of the first request of that kind, valid until recorded_free; NULL: there is none. */
 const char *recorded_first(const struct recorded *r, enum model_kind kind, size_t *len);
 int recorded_ordinals(const struct recorded *r, enum model_kind kind); /* how many requests of the kind there are */

@@ -1,6 +1,6 @@
 /* The loop's seam, filled with the real world. */
+#include "run/cutoff.h"
 #include "run/replay.h"
-#include "run/world.h"
 
 #include <string.h>
 
@@ -57,6 +57,8 @@ static void model_cancel(void *ctx, enum model_kind kind)
 	if (!m)
 		return;
 	m->ops->cancel(m);
+	if (kind != MODEL_SUMMARY)
+		cutoff_request_over(w);
 	world_drop_model_events(w, kind == MODEL_SUMMARY);
 }
 
@@ -75,16 +77,26 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 	struct replay_tools *recorded = world_replay_tools(w);
 	if (recorded && replay_tools_started(recorded, use->id) && world_tool_starts(w, use, e))
 		return -1;
-	if (recorded)
-		return replay_tools_start(recorded, use, now, e);
-	return toolbox_start(w->toolbox, use, world_on_tool, w, now, e);
+	int rc = 1;
+	if (!recorded)
+		rc = toolbox_start(w->toolbox, use, world_on_tool, w, now, e);
+	else if (!cutoff_keeps_running(w, use->id)) /* else it had no result when the run was ended */
+		rc = replay_tools_start(recorded, use, now, e);
+	if (rc == 1)
+		cutoff_call_started(w, use->id);
+	return rc;
 }
 
 static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 {
 	struct world *w = ctx;
+	struct replay_tools *recorded = world_replay_tools(w);
+	struct tool_result ended = { .ran = recorded && replay_tools_started(recorded, tool_use_id) };
 
-	toolbox_cancel(w->toolbox, tool_use_id, grace_ms);
+	if (recorded)
+		world_on_tool(w, tool_use_id, &ended);
+	else
+		toolbox_cancel(w->toolbox, tool_use_id, grace_ms);
 }
 
 static bool tool_may_clear(void *ctx, const char *name)
@@ -290,6 +302,7 @@ int world_emit(void *ctx, struct event *ev, struct error *e)
 	if (w->result_is_last || world_session_rests(w))
 		return 0;
 	world_session_emits(w, ev);
+	cutoff_emitted(w, ev);
 	int rc = recorder_emit(w->recorder, ev, e);
 	if (rc == 0 && w->keeps_events && (ev->kind == EVENT_ASSISTANT || ev->kind == EVENT_TOMBSTONE))
 		rc = note_shown(w, ev, e);
@@ -320,13 +333,17 @@ static bool output_full(void *ctx)
 	return recorder_backlog(w->recorder) > RECORDER_HIGH_WATER;
 }
 
+/* By chance from one session to the next, and the same in a replay of one: it decides how long is waited, and so
+ * whether there is time for it. */
 static double random01(void *ctx)
 {
-	uint32_t r;
+	struct world *w = ctx;
+	uint64_t x = w->draws++;
 
-	(void)ctx;
-	random_bytes(&r, sizeof r);
-	return (double)r / 4294967296.0;
+	for (const char *p = w->session_id; *p; p++)
+		x = (x ^ (unsigned char)*p) * 0x9e3779b97f4a7c15U;
+	x ^= x >> 32;
+	return (double)(x * 0xbf58476d1ce4e5b9U >> 32) / 4294967296.0;
 }
 
 int64_t world_now(void *ctx)
@@ -361,7 +378,8 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.emit = world_emit,
 		.output_full = output_full,
 		.random01 = random01,
-		.now = world_now,
+		.now = cutoff_now,
+		.time_is_up = cutoff_time_is_up,
 		.next_event = world_next_event,
 	};
 }

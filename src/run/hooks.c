@@ -1,6 +1,6 @@
 /* Hooks in the real world: what they get of the run, and how the loop asks them. */
+#include "run/cutoff.h"
 #include "run/replay.h"
-#include "run/world.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -81,7 +81,11 @@ int world_hook_start(void *ctx, const struct hook_call *call, struct error *e)
 {
 	struct world *w = ctx;
 
-	return hooks_ask(w->hooks, call, world_on_hook, w, e);
+	int rc = hooks_ask(w->hooks, call, world_on_hook, w, e);
+
+	if (rc == 1)
+		cutoff_hooks_asked(w);
+	return rc;
 }
 
 void world_hook_cancel(void *ctx, const struct hook_call *call)
@@ -91,4 +95,5 @@ void world_hook_cancel(void *ctx, const struct hook_call *call)
 	(void)call; /* the loop asks one thing at a time; what calls of tools ask has another ctx */
 	hooks_cancel(w->hooks, w, GRACE_MS);
 	world_drop_hook_events(w);
+	cutoff_hooks_over(w);
 }

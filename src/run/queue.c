@@ -1,6 +1,6 @@
 /* Callbacks of the reactor become events of the loop: copied, queued, handed out one at a time. */
+#include "run/cutoff.h"
 #include "run/replay.h"
-#include "run/world.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -290,6 +290,38 @@ static bool broken(struct world *w, struct loop_event *ev)
 	return true;
 }
 
+/* The first that a replay does not hold back. */
+static struct queued **next_queued(struct world *w)
+{
+	struct queued **at = &w->first;
+
+	while (*at && cutoff_holds(w, &(*at)->ev))
+		at = &(*at)->next;
+	return at;
+}
+
+bool world_has_news(struct world *w)
+{
+	return *next_queued(w) != NULL;
+}
+
+static bool hand_out(struct world *w, struct loop_event *ev)
+{
+	struct queued **at = next_queued(w), *q = *at;
+
+	if (!q)
+		return false;
+	*at = q->next;
+	if (w->last == q)
+		w->last = w->first;
+	while (w->last && w->last->next)
+		w->last = w->last->next;
+	w->current = q;
+	*ev = q->ev;
+	cutoff_handed(w, ev);
+	return true;
+}
+
 int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e)
 {
 	struct world *w = ctx;
@@ -297,6 +329,9 @@ int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct 
 	queued_free(w->current);
 	w->current = NULL;
 	*ev = (struct loop_event){ .kind = LOOP_EV_NONE };
+	cutoff_asked(w);
+	if (cutoff_owns_deadline(w) && deadline >= w->deadline)
+		deadline = CLOCK_NEVER;
 	for (bool waited = false;;) {
 		if (broken(w, ev))
 			return 0;
@@ -305,15 +340,12 @@ int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct 
 		if (w->lost)
 			return error_nomem(e);
 		apply_back_pressure(w);
-		if (w->first) {
-			w->current = w->first;
-			w->first = w->first->next;
-			if (!w->first)
-				w->last = NULL;
-			*ev = w->current->ev;
+		if (!world_has_news(w) && cutoff_look(w))
 			return 0;
-		}
-		if (waited && world_now(w) >= deadline) {
+		if (hand_out(w, ev))
+			return 0;
+		cutoff_waits(w);
+		if (waited && cutoff_now(w) >= deadline) {
 			w->looks++;
 			return 0;
 		}

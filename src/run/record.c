@@ -3,7 +3,7 @@
  * recorder, requests and answers from the wire; a piece of the events is written whenever something outside has
  * happened or is about to.
  */
-#include "run/world.h"
+#include "run/cutoff.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -72,6 +72,17 @@ static void add_numbered(struct record *r, const char *form, size_t number, cons
 
 	snprintf(name, sizeof name, form, number); /* NOLINT(clang-diagnostic-format-nonliteral): ours */
 	add(r, name, content);
+}
+
+void world_record_numbered(struct world *w, const char *form, const struct buf *content)
+{
+	if (w->recording)
+		add_numbered(w->recording, form, bundle_entries(w->recording->bundle), content);
+}
+
+int world_record_run(const struct world *w)
+{
+	return w->recording ? w->recording->run : 1;
 }
 
 /* ---- the events ---- */
@@ -252,6 +263,7 @@ static void on_sent(void *ctx, const struct model_request *req, const struct req
 	exchange_init(&k->exchange);
 	exchange_asked(&k->exchange, req, &r->count);
 	k->exchange.run = r->run;
+	cutoff_sent(r->w, &k->exchange);
 	k->open = true;
 	k->cut = false;
 	k->asked = world_now(r->w);
@@ -312,6 +324,7 @@ static void on_bytes(void *ctx, enum model_kind kind, const char *p, size_t n)
 	if (!k->open)
 		return;
 	exchange_chunk(&k->exchange, since(r, k), n, apart(r, k));
+	cutoff_bytes(r->w, kind, n);
 	if (k->cut || k->answer.len + n > ANSWER_MOST) {
 		if (!k->cut)
 			log_warn("an answer is larger than %zu MiB: the bundle holds the first part alone",
@@ -405,7 +418,7 @@ int world_record_open(struct world *w, struct error *e)
 		buf_init(&r->kinds[i].answer, ANSWER_MOST);
 	}
 	r->bundle = bundle_create(path, append, e);
-	return r->bundle ? 0 : -1;
+	return r->bundle ? cutoff_open(w, e) : -1;
 }
 
 const struct model_tap *world_record_tap(const struct world *w)

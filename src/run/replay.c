@@ -9,8 +9,8 @@
 #include "hook/hook.h"
 #include "model/player.h"
 #include "record/bundle.h"
+#include "run/cutoff.h"
 #include "run/run.h"
-#include "run/world.h"
 
 #define MOST_BYTES ((int64_t)4 << 30) /* of a bundle, unpacked */
 #define JOB_BYTES  ((size_t)16 << 20)
@@ -175,12 +175,15 @@ static int take_entry(struct world *w, const char *name, const struct buf *text,
 		return take_description(w, text, e);
 	if (!strncmp(name, "events/", 7))
 		return take_events(w, text, e);
+	if (!strncmp(name, CUTOFF_DIRECTORY, strlen(CUTOFF_DIRECTORY)))
+		return cutoff_read(w, 1, buf_str(text), text->len, e) ? error_prefix(e, "%s", name) : 0;
 	return recorded_add(w->replay->recorded, name, buf_str(text), text->len, e);
 }
 
 static bool is_wanted(const char *name)
 {
-	return !strcmp(name, "quern.json") || !strncmp(name, "events/", 7) || !strncmp(name, "exchanges/", 10);
+	return !strcmp(name, "quern.json") || !strncmp(name, "events/", 7) || !strncmp(name, "exchanges/", 10) ||
+	       !strncmp(name, CUTOFF_DIRECTORY, strlen(CUTOFF_DIRECTORY));
 }
 
 static int on_piece(void *ctx, const char *name, const char *p, size_t n, bool last, struct error *e)
@@ -212,8 +215,11 @@ int world_read_replay(struct world *w, struct error *e)
 	r->tools = w->job->replay_tools ? replay_tools_new() : NULL;
 	if (!r->recorded || (w->job->replay_tools && !r->tools))
 		return error_nomem(e);
+	if (cutoff_open(w, e))
+		return -1;
 	if (bundle_read(path, MOST_BYTES, on_piece, w, &r->cut, e))
 		return error_prefix(e, "%s", path);
+	cutoff_trim(w, r->recorded, 1);
 	buf_release(&r->entry);
 	if (!r->described)
 		return error_set(e, ERR_INPUT, "the bundle '%s' does not say what it is of", path);
@@ -375,6 +381,25 @@ static void advance(struct world *w, int64_t to)
 		w->skew += to - now;
 }
 
+void world_replay_until(struct world *w, int64_t at)
+{
+	advance(w, at);
+}
+
+bool world_replay_open(const struct world *w)
+{
+	int64_t at;
+
+	return player_next(w->model, &at) != PLAYER_NOTHING;
+}
+
+bool world_replay_is_played(const struct world *w)
+{
+	int64_t at;
+
+	return player_next(w->model, &at) == PLAYER_END;
+}
+
 /* What takes its own time: it is waited for in ours. */
 static bool something_runs(const struct world *w)
 {
@@ -416,7 +441,7 @@ int world_replay_wait(struct world *w, int64_t deadline, struct error *e)
 		return wait_for_real(w, deadline, e);
 	if (reactor_wait(w->reactor, 0, e) < 0)
 		return -1;
-	if (w->first)
+	if (world_has_news(w))
 		return 0;
 	struct next n = next_piece(w);
 	bool gives = n.piece == PLAYER_PIECE || n.piece == PLAYER_APART;
@@ -431,11 +456,13 @@ int world_replay_wait(struct world *w, int64_t deadline, struct error *e)
 		advance(w, n.at < deadline ? n.at : deadline - 1);
 		player_give(n.model);
 	} else if (n.piece == PLAYER_END && n.at < deadline) {
+		if (cutoff_force(w))
+			return 0;
 		advance(w, n.at);
 		player_give(n.model);
 	} else if (deadline != CLOCK_NEVER) {
 		advance(w, deadline);
-	} else {
+	} else if (!cutoff_force(w)) {
 		return wait_for_real(w, deadline, e);
 	}
 	return 0;

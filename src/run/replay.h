@@ -20,6 +20,10 @@ int world_open_players(struct world *w, struct error *e);
 /* In place of reactor_wait: until something is in the queue, or the deadline (of world_now) has come. It comes at once
  * when nothing runs that takes time. */
 int world_replay_wait(struct world *w, int64_t deadline, struct error *e);
+bool world_replay_open(const struct world *w);        /* is a request of the foreground open? */
+bool world_replay_is_played(const struct world *w);   /* and nothing of its answer left, but that it was ended? */
+void world_replay_until(struct world *w, int64_t at); /* lets the time pass */
+bool world_has_news(struct world *w);                 /* queue.c: would next_event return at once? */
 /* --replay-tools: NULL otherwise. */
 struct replay_tools *world_replay_tools(const struct world *w);
 

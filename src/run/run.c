@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "run/cutoff.h"
 #include "run/replay.h"
 #include "run/world.h"
 
@@ -61,6 +62,7 @@ static int tear_down(struct world *w, bool failed)
 	resumed_release(&w->record);
 	session_totals_release(&w->totals);
 	world_free_replay(w);
+	cutoff_free(w);
 	message_unref(w->task);
 	memory_free(w->memory);
 	told_release(&w->told);

@@ -4,6 +4,16 @@
 #include <signal.h>
 #include <unistd.h>
 
+static const int ours[] = { SIGTERM, SIGINT, SIGHUP };
+
+bool world_catches(int64_t signo)
+{
+	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+		if (signo == ours[i])
+			return true;
+	return false;
+}
+
 static bool inherited_ignored(int signo)
 {
 	struct sigaction old;
@@ -18,7 +28,6 @@ static bool inherited_ignored(int signo)
  */
 int world_catch_signals(struct world *w, struct error *e)
 {
-	static const int ours[] = { SIGTERM, SIGINT, SIGHUP };
 	int caught[sizeof ours / sizeof *ours];
 	int n = 0;
 	sigset_t held;

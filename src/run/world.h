@@ -29,6 +29,7 @@
 
 struct queued;   /* one event that waits for next_event */
 struct changing; /* what the run does to the workspace as a whole */
+struct cutoff;   /* where it is, and where it was ended */
 struct record;   /* of --record */
 struct replay;   /* a bundle that is played again */
 struct session;  /* user messages on stdin, one after the other */
@@ -109,7 +110,9 @@ struct world {
 	int64_t turns, requests, tool_calls, duration_ms; /* of this process so far */
 	struct session_totals totals;                     /* of all */
 	struct replay *replay;                            /* NULL: no bundle is replayed */
+	uint64_t draws;                                   /* of random01 so far */
 	int64_t skew;                                     /* so much its clock is ahead of ours */
+	struct cutoff *cutoff;                            /* NULL: neither recorded nor replayed */
 
 	/* the queue */
 	struct queued *first, *last, *current;
@@ -221,6 +224,9 @@ int world_record_line(void *ctx, const char *line, size_t n, struct error *e);
 void world_record_file(void *ctx, const char *path);
 /* Behind an event: if it is one that must not be forgotten, all up to it is safe now. */
 int world_record_point(struct world *w, const struct event *ev, struct error *e);
+/* One named by `form` and a number. */
+void world_record_numbered(struct world *w, const char *form, const struct buf *content);
+int world_record_run(const struct world *w); /* 1-based, of those in the bundle */
 /* An entry of its own; does nothing if nothing is recorded. */
 int world_record_add(struct world *w, const char *name, const struct buf *content, struct error *e);
 int world_record_end(struct world *w, struct error *e); /* when the models are gone */
@@ -357,6 +363,7 @@ int run_agent(struct job *job, char **envp);
 int run_check(struct job *job, struct buf *notes, struct error *e);
 
 /* ---- signals.c ---- */
+bool world_catches(int64_t signo); /* is it one that ends a run in order? */
 int world_catch_signals(struct world *w, struct error *e);
 /* Ends the process by the signal that ended the run; returns only if the signal does not kill (PID 1). */
 void world_die_by(int signo);

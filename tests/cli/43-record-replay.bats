@@ -75,7 +75,7 @@ same_again() {
 }
 
 @test "a stream that stalls is ended by the watchdog, then and now" {
-	serve '[{"text":"half","stop_after":3,"no_end":true,"then":"stall"},{"text":"whole"}]'
+	serve '[{"text":"half","stop_after":3,"no_end":true,"then":"hang"},{"text":"whole"}]'
 	record --set model.idle_timeout=1s
 	has "$(ev 'select(.subtype=="api_retry").error')" ""
 	same_again 0
