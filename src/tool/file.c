@@ -133,6 +133,7 @@ static void take_report(struct call *c, const struct child_result *res, struct t
 	const char *key = unpack_bytes(&u, &n_key);
 	const char *sha = unpack_bytes(&u, &n_sha);
 
+	r.touched = c->number;
 	r.size = (uint64_t)unpack_int(&u);
 	r.mtime_ns = unpack_int(&u);
 	uint64_t first_line = (uint64_t)unpack_int(&u);

@@ -117,7 +117,8 @@ struct read_record {
 	char *shown_by;   /* id of that Read, whose result stands in the conversation; NULL = none */
 	char **basis;     /* ids of the calls that what is known rests on; owned */
 	size_t nbasis;
-	uint64_t touched; /* counts up: the record with the largest was read or changed last */
+	uint64_t touched; /* the number of the last call that read or changed it */
+	uint64_t noted;   /* counts up with each change of a record */
 	bool changed;     /* since it was told by a result */
 };
 
@@ -128,7 +129,8 @@ struct read_state {
 	size_t n, cap;
 	bool changed;     /* one of them is */
 	unsigned answer;  /* a number for the answer whose calls run now */
-	uint64_t touches; /* `touched` of the record that was noted last */
+	uint64_t touches; /* calls so far: `touched` of a record is the number of one */
+	uint64_t notes;   /* `noted` of the record that was changed last */
 	uint64_t recent;  /* of the file that toolbox_recent_file showed last */
 	struct read_record
 	        told[RECENT_MAX]; /* what that showed of each since i = 0; key NULL, touched names the record */
@@ -205,6 +207,7 @@ struct call {
 	const struct tool_row *row;
 	struct block *use; /* a reference */
 	char *id;
+	uint64_t number; /* in the order in which calls start, whichever is done first */
 	struct tool_input in;
 	struct buf input; /* of a tool with a schema of its own: the input's text */
 	struct spawn spec;

@@ -64,6 +64,7 @@ static int add_basis(struct read_record *r, const char *id)
 static void change(struct read_state *s, struct read_record *r)
 {
 	r->changed = s->changed = true;
+	r->noted = ++s->notes;
 }
 
 const struct read_record *read_state_find(const struct read_state *s, const char *key)
@@ -115,7 +116,8 @@ int read_state_note(struct read_state *s, const struct read_record *now, uint64_
 		r->seen_to = now->seen_to;
 	r->lines = now->lines;
 	r->whole = r->whole || now->whole || r->seen_to >= r->lines;
-	r->touched = ++s->touches;
+	if (r->touched < now->touched)
+		r->touched = now->touched;
 	if (id && shows_all(now, first_line))
 		clear_basis(r);
 	if (!id || add_basis(r, id) == 0)
@@ -199,6 +201,10 @@ int read_state_restore(struct read_state *s, struct read_record *r)
 {
 	struct read_record *known = find(s, r->key);
 
+	if (known && known->noted > r->noted) { /* results are told in call order, whichever was there first */
+		read_record_release(r);
+		return 0;
+	}
 	if (!known && !(known = add(s))) {
 		read_record_release(r);
 		return -1;
@@ -208,6 +214,8 @@ int read_state_restore(struct read_state *s, struct read_record *r)
 	*known = *r;
 	if (s->touches < r->touched)
 		s->touches = r->touched;
+	if (s->notes < r->noted)
+		s->notes = r->noted;
 	return 0;
 }
 

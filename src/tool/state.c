@@ -28,6 +28,7 @@ static void put_record(struct json_out *o, const struct read_record *r)
 	jo_kint(o, "lines", (int64_t)r->lines);
 	jo_kbool(o, "whole", r->whole);
 	jo_kint(o, "touched", (int64_t)r->touched);
+	jo_kint(o, "noted", (int64_t)r->noted);
 	if (r->shown_by) {
 		jo_kstr(o, "shown_by", r->shown_by);
 		jo_kstr(o, "path", r->view.path);
@@ -119,6 +120,7 @@ static bool read_record(const struct json *doc, int tok, struct read_record *r)
 		.seen_to = number(doc, tok, "seen_to"),
 		.lines = number(doc, tok, "lines"),
 		.touched = number(doc, tok, "touched"),
+		.noted = number(doc, tok, "noted"),
 		.shown_by = text(doc, tok, "shown_by"),
 		.view = { .path = text(doc, tok, "path"),
 		          .first = number(doc, tok, "first"),

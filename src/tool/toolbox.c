@@ -256,6 +256,7 @@ static struct call *call_new(struct toolbox *t, const struct block *use, const s
 	c->t = t;
 	c->row = row;
 	c->cwd_fd = -1;
+	c->number = ++t->state.touches;
 	c->done = done;
 	c->ctx = ctx;
 	buf_init(&c->frame, (size_t)256 << 20);

@@ -77,7 +77,10 @@ class Draw:
                         new_string=f"row {n}\n")
 
     def calls_of(self):
-        out = [self.look() for _ in range(self.rng.randrange(0, 4))]
+        looks = [self.look() for _ in range(self.rng.randrange(0, 4))]
+        # what is read twice at once may be told twice or once, as it comes
+        out = [u for i, u in enumerate(looks) if u["tool_use"]["name"] != "Read" or
+               u["tool_use"]["input"]["file_path"] not in [v["tool_use"]["input"].get("file_path") for v in looks[:i]]]
         for _ in range(self.rng.randrange(0, 3) if out else 1):
             out.insert(self.rng.randrange(len(out) + 1), self.change())
         if self.maybe(0.05):
@@ -232,6 +235,7 @@ class Model(Server):
         _, events, pause = self.kill_at
         self.kill_at = None
         if events:
+            answer = json.loads(json.dumps(answer).replace('"toolu_', '"gone_'))  # as a model's next try has other ids
             cut = {**answer, "split": "events", "stop_after": min(events, answer.get("stop_after", events)), "no_end": True}
             super().send_answer(conn, cut, serial, model)
         time.sleep(pause)

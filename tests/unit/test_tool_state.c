@@ -69,6 +69,22 @@ static void a_file_that_was_read_is_known(void **state)
 	free(more[1]);
 }
 
+/* Calls of one answer end in any order, and are told in theirs. */
+static void what_came_last_counts(void **state)
+{
+	struct tool_world *w = *state;
+
+	tool_world_put(w, "f", "one\ntwo\n", 8);
+	char *states[] = { STATE_OF(w, "Read", "{\"file_path\":\"f\",\"limit\":1}"), NULL, NULL };
+	char *newer = STATE_OF(w, "Read", "{\"file_path\":\"f\"}");
+	states[1] = states[0];
+	states[0] = newer;
+	go_on(w, states);
+	assert_contains(tool_world_call(w, "Read", "{\"file_path\":\"f\"}"), "has not changed since it was read");
+	free(states[0]);
+	free(states[1]);
+}
+
 static void bash_stands_where_it_stood(void **state)
 {
 	struct tool_world *w = *state;
@@ -180,9 +196,9 @@ static void what_has_effects_is_told_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_WORLD(a_file_that_was_read_is_known),  IN_WORLD(bash_stands_where_it_stood),
-		IN_WORLD(the_todo_list_is_there),         IN_WORLD(what_is_no_state_is_refused),
-		IN_WORLD(what_has_effects_is_told_first),
+		IN_WORLD(what_came_last_counts),       IN_WORLD(a_file_that_was_read_is_known),
+		IN_WORLD(bash_stands_where_it_stood),  IN_WORLD(the_todo_list_is_there),
+		IN_WORLD(what_is_no_state_is_refused), IN_WORLD(what_has_effects_is_told_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
