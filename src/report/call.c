@@ -33,11 +33,13 @@ static bool put_picture(struct buf *out, const struct json *doc, int source)
 	return false;
 }
 
-static void pre(struct buf *out, const struct json *doc, int tok, size_t most)
+/* Returns how many bytes it has. */
+static size_t pre(struct buf *out, const struct json *doc, int tok, size_t most)
 {
 	buf_adds(out, "<pre dir=\"auto\">\n");
-	html_value(out, doc, tok, most);
+	size_t n = html_value(out, doc, tok, most);
 	buf_adds(out, "</pre>");
+	return n;
 }
 
 static void show_block(struct buf *out, const struct json *doc, int block, size_t most, size_t *bytes)
@@ -46,10 +48,12 @@ static void show_block(struct buf *out, const struct json *doc, int block, size_
 	size_t n = 0;
 
 	if (text >= 0) {
-		json_raw(doc, text, &n);
-		pre(out, doc, text, most);
-	} else if (!json_eq(doc, json_get(doc, block, "type"), "image") ||
-	           !put_picture(out, doc, json_get(doc, block, "source"))) {
+		n = pre(out, doc, text, most);
+	} else if (json_eq(doc, json_get(doc, block, "type"), "image") &&
+	           put_picture(out, doc, json_get(doc, block, "source"))) {
+		json_raw(doc, json_path(doc, block, "source.data"), &n);
+		n = n / 4 * 3; /* of base64 */
+	} else {
 		json_raw(doc, block, &n);
 		buf_adds(out, "<p class=\"cut\">");
 		html_value_line(out, doc, json_get(doc, block, "type"), SHOW_LINE);
@@ -64,11 +68,14 @@ void show_content(struct buf *out, const struct json *doc, int content, size_t m
 {
 	size_t n = 0;
 
+	if (json_type(doc, content) == JSON_OBJECT) {
+		show_block(out, doc, content, most, bytes);
+		return;
+	}
 	if (json_type(doc, content) != JSON_ARRAY) {
 		json_raw(doc, content, &n);
-		if (n > 2)
-			pre(out, doc, content, most);
-		*bytes += n > 2 ? n - 2 : 0;
+		if (n > strlen("\"\"") && !json_absent(doc, content))
+			*bytes += pre(out, doc, content, most);
 		return;
 	}
 	for (int b = json_first(doc, content); b >= 0; b = json_next(doc, content, b)) {
@@ -89,7 +96,7 @@ static int headline(struct item *it, const struct json *doc, int input)
 		if (json_type(doc, json_value_of(doc, k)) == JSON_STRING)
 			subject = json_value_of(doc, k);
 	buf_adds(&it->head, "<b>");
-	html_str(&it->head, it->name);
+	html_line(&it->head, it->name ? it->name : "", it->name ? strlen(it->name) : 0, SHOW_LINE);
 	buf_adds(&it->head, "</b> ");
 	if (subject >= 0) {
 		buf_adds(&it->head, "<code>");
@@ -164,12 +171,8 @@ static void changes(struct report *r, struct item *it, const struct json *doc, i
 			free(text);
 		}
 	}
-	struct changed_file *f = path && hunks >= 0 ? story_file(&r->c, path) : NULL;
-	if (f) {
-		f->calls++;
-		f->added += added;
-		f->removed += removed;
-		buf_add(&f->diff, buf_str(&rows), rows.len);
+	if (path && hunks >= 0) {
+		story_change(&r->c, path, added, removed, &rows);
 		buf_addf(&it->head, " <span class=\"pm\"><ins>+%d</ins> <del>−%d</del></span>", added, removed);
 		/* the input would say the same once more */
 		buf_clear(&it->body);

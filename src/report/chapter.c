@@ -41,10 +41,12 @@ static void changes(struct buf *out, const struct chapter *c)
 		buf_adds(out, "<pre class=\"diff\">");
 		buf_add(out, buf_str(&f[i].diff), f[i].diff.len);
 		buf_adds(out, "</pre>");
-		if (f[i].diff.failed)
+		if (f[i].cut)
 			buf_adds(out, "<p class=\"cut\">the rest is with the calls</p>");
 		buf_adds(out, "</details>\n");
 	}
+	if (c->changes.over)
+		buf_addf(out, "<p class=\"cut\">%zu more calls changed other files</p>", c->changes.over);
 	buf_adds(out, "</section>\n");
 }
 

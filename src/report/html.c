@@ -201,7 +201,7 @@ void html_cut(struct buf *out, const char *p, size_t n, size_t most)
 	html_text(out, p + tail, n - tail);
 }
 
-void html_value(struct buf *out, const struct json *doc, int tok, size_t most)
+size_t html_value(struct buf *out, const struct json *doc, int tok, size_t most)
 {
 	size_t n = 0;
 	char *text = json_strdup(doc, tok, &n);
@@ -214,6 +214,7 @@ void html_value(struct buf *out, const struct json *doc, int tok, size_t most)
 			html_cut(out, raw, n, most);
 	}
 	free(text);
+	return n;
 }
 
 void html_value_line(struct buf *out, const struct json *doc, int tok, size_t most)

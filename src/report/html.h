@@ -35,7 +35,8 @@ void html_prose(struct buf *out, const char *p, size_t n);
 #define PART_MOST ((size_t)1 << 20)
 
 /* Values of a document: a string decoded, anything else as it stands. */
-void html_value(struct buf *out, const struct json *doc, int tok, size_t most);
+/* Returns how many bytes the value has. */
+size_t html_value(struct buf *out, const struct json *doc, int tok, size_t most);
 void html_value_line(struct buf *out, const struct json *doc, int tok, size_t most);
 
 /* 1234567 -> 1,234,567; 12345 -> 12.3k; 1234 ms -> 1.2 s, 83 s -> 1 min 23 s; 1234 bytes -> 1.2 KiB; nano-USD ->

@@ -2,11 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "report/html.h"
 #include "report/story.h"
 
 #define NOTES_MOST ((size_t)256 << 10)
 #define LANES_MOST 64
+/* Of one changed file, and of all; and of its name. */
+#define DIFF_MOST  ((size_t)512 << 10)
+#define DIFFS_MOST ((size_t)4 << 20)
+#define PATH_SHOWN ((size_t)4096)
 
 void *list_add(struct list *l, size_t size)
 {
@@ -14,15 +19,9 @@ void *list_add(struct list *l, size_t size)
 		l->over++;
 		return NULL;
 	}
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 16;
-		void *v = realloc(l->v, cap * size);
-		if (!v) {
-			l->over++;
-			return NULL;
-		}
-		l->v = v;
-		l->cap = cap;
+	if (array_grow(&l->v, l->n, &l->cap, size)) {
+		l->over++;
+		return NULL;
 	}
 	void *at = (char *)l->v + l->n++ * size;
 	memset(at, 0, size);
@@ -66,38 +65,63 @@ void story_span(struct chapter *c, enum look look, int64_t from, int64_t to, con
 
 struct tool_count *story_tool(struct chapter *c, const char *name)
 {
-	struct tool_count *t = c->tools.v;
+	struct tool_count *t = c->tools.v, *found = NULL;
+	struct buf label = BUF_INIT(4096);
 
-	for (size_t i = 0; i < c->tools.n && i < SHOWN_MOST; i++)
-		if (!strcmp(t[i].name, name))
-			return &t[i];
-	if (c->tools.n == SHOWN_MOST)
-		return NULL;
-	char *copy = strdup(name);
-	t = copy ? list_add(&c->tools, sizeof *t) : NULL;
-	if (t)
-		t->name = copy;
-	else
-		free(copy);
-	return t;
+	html_line(&label, name, strlen(name), SHOW_LINE);
+	for (size_t i = 0; i < c->tools.n && !found; i++)
+		found = strcmp(t[i].name, buf_str(&label)) ? NULL : &t[i];
+	if (!found && c->tools.n < SHOWN_MOST) {
+		char *copy = strdup(buf_str(&label));
+		found = copy ? list_add(&c->tools, sizeof *t) : NULL;
+		if (found)
+			found->name = copy;
+		else
+			free(copy);
+	}
+	buf_release(&label);
+	return found;
 }
 
-struct changed_file *story_file(struct chapter *c, const char *path)
+static struct changed_file *file_of(struct chapter *c, const char *path)
 {
 	struct changed_file *f = c->changes.v;
 
-	for (size_t i = 0; i < c->changes.n && i < SHOWN_MOST; i++)
-		if (!strcmp(f[i].path, path))
+	for (size_t i = 0; i < c->changes.n; i++)
+		if (!strncmp(f[i].path, path, PATH_SHOWN))
 			return &f[i];
-	char *copy = strdup(path);
+	if (c->changes.n == SHOWN_MOST) {
+		c->changes.over++;
+		return NULL;
+	}
+	char *copy = strndup(path, PATH_SHOWN);
 	f = copy ? list_add(&c->changes, sizeof *f) : NULL;
 	if (!f) {
 		free(copy);
 		return NULL;
 	}
 	f->path = copy;
-	buf_init(&f->diff, (size_t)512 << 10);
+	buf_init(&f->diff, DIFF_MOST);
 	return f;
+}
+
+void story_change(struct chapter *c, const char *path, int added, int removed, const struct buf *rows)
+{
+	struct changed_file *f = file_of(c, path);
+
+	if (!f)
+		return;
+	f->calls++;
+	f->added += added;
+	f->removed += removed;
+	/* a part of a row would be an element that is not closed */
+	if (f->cut || f->diff.len + rows->len > DIFF_MOST || c->diffs + rows->len > DIFFS_MOST) {
+		f->cut = true;
+		return;
+	}
+	if (buf_add(&f->diff, buf_str(rows), rows->len))
+		f->cut = true;
+	c->diffs += rows->len;
 }
 
 void chapter_release(struct chapter *c)

@@ -68,7 +68,7 @@ struct hook_count {
 
 /* The calls of one tool. */
 struct tool_count {
-	char *name; /* as the model said it; "" = it has none */
+	char *name; /* HTML */
 	int calls, failed, denied;
 	int64_t ms, longest, bytes;
 };
@@ -78,6 +78,7 @@ struct changed_file {
 	char *path; /* as the call named it */
 	int added, removed, calls;
 	struct buf diff; /* HTML rows */
+	bool cut;        /* there were more */
 };
 
 struct list { /* of any of the above */
@@ -107,6 +108,7 @@ struct turn {
 	bool lost; /* memory was short for an item */
 	struct item *items;
 	size_t n, cap;
+	size_t shown; /* bytes of HTML in the items, as far as they were counted */
 };
 
 struct hook_running {
@@ -132,6 +134,7 @@ struct chapter {
 	int retries, compactions, switches;
 	int64_t waited; /* ms before the retries */
 	struct list spans, rows, steps, hooks, tools, changes;
+	size_t diffs; /* bytes of HTML in the changes */
 	struct hook_running running[16];
 	size_t nrunning;
 	struct turn turn;
@@ -168,8 +171,9 @@ void chapter_release(struct chapter *c);
 void *list_add(struct list *l, size_t size);
 /* The bar gets the first lane of its group that is free at `from`. `label` may be NULL and is copied. */
 void story_span(struct chapter *c, enum look look, int64_t from, int64_t to, const struct buf *label);
-struct tool_count *story_tool(struct chapter *c, const char *name);
-struct changed_file *story_file(struct chapter *c, const char *path);
+struct tool_count *story_tool(struct chapter *c, const char *name); /* NULL: there are too many, or no memory */
+/* A call changed a file: `rows` is the difference as HTML. */
+void story_change(struct chapter *c, const char *path, int added, int removed, const struct buf *rows);
 
 /* ---- turn.c ---- */
 struct item *turn_add(struct turn *t, enum item_kind kind); /* NULL: no memory */

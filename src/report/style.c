@@ -131,6 +131,7 @@ const char *const page_style[] = {
 	".call>summary{flex-wrap:wrap}.call>summary code{flex-basis:100%;order:3}.call>summary .pm{order:2}",
 	".verdict .m{margin-left:0}}@media print{body{font-size:10pt;background:none}main{max-width:none;padding:0}",
 	"pre,.err{max-height:none}.wide{overflow:visible}nav,.call>summary::before{display:none}a{color:inherit}",
+	"summary{list-style:none}",
 	"details::details-content{content-visibility:visible;display:block}h2,h3,summary{break-after:avoid}",
 	".facts,.verdict,figure,.panel{break-inside:avoid}svg,.k,.meter,.diff,.verdict,.aside{",
 	"print-color-adjust:exact;-webkit-print-color-adjust:exact}}",

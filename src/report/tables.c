@@ -128,8 +128,7 @@ void show_tools(struct buf *out, const struct chapter *c)
 	for (size_t i = 0; i < c->tools.n && i < SHOWN_MOST; i++) {
 		const int counts[] = { t[i].calls, t[i].failed, t[i].denied };
 
-		buf_adds(out, "<tr><td>");
-		html_line(out, t[i].name, strlen(t[i].name), SHOW_LINE);
+		buf_addf(out, "<tr><td>%s", t[i].name);
 		for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
 			buf_addf(out, "<td class=\"n%s\">", k && counts[k] ? " no" : "");
 			html_count(out, counts[k]);

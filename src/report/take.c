@@ -7,8 +7,10 @@
 
 /* Times that are later than that are nonsense: 30,000 years. */
 #define TIME_MOST (INT64_C(1) << 50)
-/* A turn of so many blocks is shown in pieces. */
+/* A turn of so many blocks is shown in pieces, */
 #define TURN_MOST ((size_t)1000)
+/* and one that has so many bytes of HTML. */
+#define TURN_LARGE ((size_t)16 << 20)
 
 int take_member(const struct take *t, const char *key)
 {
@@ -140,7 +142,7 @@ int story_event(struct report *r, const struct json *doc, struct error *e)
 		if (kinds[i].take == take_init && kinds[i].take(&t, e))
 			return -1;
 		note_time(&t);
-		if (r->c.turn.n >= TURN_MOST && turn_flush(r, e))
+		if ((r->c.turn.n >= TURN_MOST || r->c.turn.shown >= TURN_LARGE) && turn_flush(r, e))
 			return -1;
 		return kinds[i].take == take_init ? 0 : kinds[i].take(&t, e);
 	}

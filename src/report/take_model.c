@@ -39,6 +39,7 @@ void take_block(struct take *t, int block)
 		it->id = json_strdup(doc, json_get(doc, block, "id"), NULL);
 		it->name = json_strdup(doc, json_get(doc, block, "name"), NULL);
 		call_input(it, doc, block);
+		t->c->turn.shown += it->body.len;
 		return;
 	}
 	if (kind == ITEM_THINKING)
@@ -51,6 +52,7 @@ void take_block(struct take *t, int block)
 		buf_adds(&it->body, "<p class=\"cut\">encrypted: only the model can read it</p>");
 	else
 		show_content(&it->body, doc, block, SHOW_OUTPUT, &it->bytes);
+	t->c->turn.shown += it->body.len;
 	free(plain);
 }
 

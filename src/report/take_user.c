@@ -31,13 +31,14 @@ static void answer(struct take *t, int block)
 
 	if (!it && (it = turn_add(&t->c->turn, ITEM_CALL)) != NULL) {
 		buf_adds(&it->head, "<b>result</b> <code>");
-		html_str(&it->head, id);
+		html_line(&it->head, id ? id : "", id ? strlen(id) : 0, SHOW_LINE);
 		buf_adds(&it->head, "</code>");
 	}
 	free(id);
 	if (!it || it->answered)
 		return;
 	call_result(t->r, it, t->doc, block);
+	t->c->turn.shown += it->result.len;
 	if (!t->c->timed)
 		return;
 	it->to = t->ms;

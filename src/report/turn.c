@@ -3,20 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "report/html.h"
 #include "report/story.h"
 
 struct item *turn_add(struct turn *t, enum item_kind kind)
 {
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? t->cap * 2 : 8;
-		struct item *items = realloc(t->items, cap * sizeof *items);
-		if (!items) {
-			t->lost = true;
-			return NULL;
-		}
-		t->items = items;
-		t->cap = cap;
+	if (ARRAY_GROW(t->items, t->n, t->cap)) {
+		t->lost = true;
+		return NULL;
 	}
 	struct item *it = &t->items[t->n++];
 	*it = (struct item){ .kind = kind, .from = -1, .to = -1 };

@@ -119,7 +119,7 @@ static void a_small_run(void **state)
 	has(page, "<p>the &lt;answer&gt;</p>");
 	lacks(page, "told beside it");
 	/* the call with its headline, time and size */
-	has(page, "<b>Bash</b> <code>ls &lt;x&gt;</code><span class=\"m\">250 ms · 6 B</span>");
+	has(page, "<b>Bash</b> <code>ls &lt;x&gt;</code><span class=\"m\">250 ms · 5 B</span>");
 	/* two bars of the model, one of a tool; the second request began with the transition */
 	assert_int_equal(count(page, "<rect class=\"la\""), 2);
 	assert_int_equal(count(page, "<rect class=\"lt\""), 1);
@@ -421,6 +421,67 @@ static void what_else_the_result_tells(void **state)
 	free(page);
 }
 
+/* Pictures among the user's words, as among those of a tool, are shown, and counted as what they are. */
+static void pictures(void **state)
+{
+#define PICTURE                                                                                                        \
+	"{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":\"image/png\",\"data\":\"iVBORw0KGgoA\"}}"
+	PAGE(INIT(0),
+	     "{\"type\":\"system\",\"subtype\":\"quern_history\",\"messages\":[{\"role\":\"user\",\"content\":[" TEXT(
+	             "see") "," PICTURE "]}],\"prompt\":[0,2]" TAIL(5),
+	     ANSWER("m1", CALL("c1", "x"), "\"tool_use\"", 10),
+	     "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\","
+	     "\"content\":[" PICTURE "," TEXT("a\\nb") "]}]}" TAIL(20),
+	     "{\"type\":\"user\",\"isReplay\":true,\"message\":{\"content\":[" PICTURE "]}}", RESULT(30));
+
+	(void)state;
+	assert_int_equal(count(page, "src=\"data:image/png;base64,iVBORw0KGgoA\">"), 3);
+	lacks(page, "&quot;base64&quot;");
+	has(page, "<span class=\"m\">10 ms · 12 B</span>");
+	free(page);
+}
+
+/* Differences are kept in memory until the end: of many files as much as there is room for. */
+static void changes_of_many_files(void **state)
+{
+	struct report *r = open_report();
+	struct error e = ERROR_INIT;
+	struct buf line = BUF_INIT(BUF_HUGE);
+
+	(void)state;
+	assert_int_equal(report_line(r, INIT(0), strlen(INIT(0)), true, &e), 0);
+	for (int i = 0; i < 1003; i++) {
+		buf_clear(&line);
+		buf_addf(&line,
+		         "{\"type\":\"assistant\",\"message\":{\"id\":\"m%d\",\"content\":[{\"type\":\"tool_use\","
+		         "\"id\":\"w%d\","
+		         "\"name\":\"Write\",\"input\":{\"file_path\":\"f%d\"}}]}}",
+		         i, i, i);
+		assert_int_equal(report_line(r, line.data, line.len, true, &e), 0);
+		buf_clear(&line);
+		buf_addf(&line,
+		         "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"w%"
+		         "d\","
+		         "\"content\":\"ok\"}]},\"tool_use_result\":{\"filePath\":\"f%d\",\"structuredPatch\":[],"
+		         "\"content\":\"",
+		         i, i);
+		for (int k = 0; k < 500; k++)
+			buf_adds(&line, "new line\\n");
+		buf_adds(&line, "\"}}");
+		assert_int_equal(report_line(r, line.data, line.len, true, &e), 0);
+	}
+	buf_release(&line);
+	char *page = finish(r, &e);
+	assert_non_null(page);
+	/* each call has its own, the list of files as much as there is room for */
+	int rows = count(page, "<ins>+new line\n</ins>");
+	assert_true(rows > 1003 * 500 + 100000 && rows < 1003 * 500 + 300000);
+	has(page, "<p class=\"cut\">3 more calls changed other files</p>");
+	has(page, "<p class=\"cut\">the rest is with the calls</p>");
+	assert_int_equal(count(page, "<ins>"), count(page, "</ins>"));
+	free(page);
+}
+
 /* What came behind the last turn is reached by way of it; nothing points to where nothing is. */
 static void a_run_that_ends_with_retries(void **state)
 {
@@ -593,6 +654,8 @@ int main(void)
 		cmocka_unit_test(a_record_without_times),
 		cmocka_unit_test(members_of_any_type),
 		cmocka_unit_test(the_digest_of_the_events),
+		cmocka_unit_test(pictures),
+		cmocka_unit_test(changes_of_many_files),
 		cmocka_unit_test(a_run_that_ends_with_retries),
 		cmocka_unit_test(results_of_others),
 		cmocka_unit_test(each_tool_has_a_row),
