@@ -33,7 +33,9 @@ const struct job_note job_notes[] = {
 	  "became something else, it begins with a file .quern-deleted, which has these names with a NUL behind each: "
 	  "remove them (xargs -0 rm -df), then unpack the rest over the files as they were. Files, directories and "
 	  "symbolic links count, with their modes; owners and extended attributes do not. Our own output files are "
-	  "left out. Alone, without a patch, a transaction or a record, it reads no file to compare it: one counts as "
+	  "left out. A run that goes on from its record (resume) "
+	  "tells what changed since the session began, or since a run of it completed. "
+	  "Alone, without a patch, a transaction or a record, it reads no file to compare it: one counts as "
 	  "changed if its size, times or inode are others, even if it was written again as it was" },
 	{ "record", "See REPLAY. All files of the workspace are read before and after the run, for their sums; output "
 	            "of a build is best kept out of a large workspace" },
@@ -51,7 +53,7 @@ const struct job_note job_notes[] = {
 	  "links) in the workspace is that in the copy and behind the commit; its names outside of the workspace keep "
 	  "the content that was. A directory of yours that is read-only is made writable for the moment of the commit. "
 	  "Sockets, fifos and devices are left out. After any other end the workspace is as it was, and what was done "
-	  "is in workspace.save, or in changes.tar.zst in the run directory, which the result names; a run that goes "
+	  "is in changes.tar.zst in the run directory, which the result names; a run that goes "
 	  "on from its record (resume) has it again. A run that is killed leaves the copy, which is gone on with "
 	  "likewise; one that is killed while it commits leaves each file old or new, and a directory .quern-commit-ID "
 	  "in the workspace: the run that goes on finishes the commit and removes it. Paths of the workspace in the "

@@ -228,6 +228,7 @@ struct event_workspace {
 	bool transaction, committed;
 	const char *changes; /* the archive in the run directory of what was not committed; NULL = none */
 	const char *copy;    /* where it still lies, as it could neither be committed nor be saved; NULL */
+	const char *before;  /* file of the run directory: what was there before, for a run that goes on; NULL = none */
 };
 struct event_result {
 	enum terminal_reason reason;

@@ -128,6 +128,14 @@ static void name_file(struct recorder *r, const char *path)
 		r->cfg.named(r->cfg.ctx, path);
 }
 
+static void name_kept(struct recorder *r, const struct event_workspace *w)
+{
+	if (w->changes)
+		name_file(r, w->changes);
+	if (w->before)
+		name_file(r, w->before);
+}
+
 /* The path under which the bytes are whole in the run directory, or NULL: then it says why on stderr. */
 static const char *store(struct recorder *r, const char *name, const char *p, size_t n)
 {
@@ -303,8 +311,8 @@ static int emit(struct recorder *r, const struct event *ev, struct error *e)
 		return error_nomem(e);
 	if (ev->kind == EVENT_USER && ev->u.user.file)
 		name_file(r, ev->u.user.file);
-	if (ev->kind == EVENT_RESULT && ev->u.result.workspace && ev->u.result.workspace->changes)
-		name_file(r, ev->u.result.workspace->changes);
+	if (ev->kind == EVENT_RESULT && ev->u.result.workspace)
+		name_kept(r, ev->u.result.workspace);
 	if (ev->kind == EVENT_HOOK_RESPONSE && ev->u.hook.file)
 		name_file(r, ev->u.hook.file);
 	if (end_line(r, rc ? &later : e) || write_line(r, rc ? &later : e))

@@ -241,6 +241,7 @@ static void write_workspace(struct json_out *o, const struct event_workspace *w)
 		jo_kbool(o, "committed", w->committed);
 	key_path(o, "changes", w->changes);
 	key_path(o, "copy", w->copy);
+	key_path(o, "before", w->before);
 	jo_end(o);
 }
 

@@ -329,11 +329,17 @@ static const struct schema_field tool_state[] = {
 	END,
 };
 static const struct schema_field workspace[] = {
-	{ "changed", COUNT, true },  { "added", COUNT, true },
-	{ "deleted", COUNT, true },  { "saved", STR, true },
-	{ "patch", STR, true },      { "patch_left_out", COUNT, true },
-	{ "committed", BOOL, true }, { "changes", STR, true },
-	{ "copy", STR, true },       END,
+	{ "changed", COUNT, true },
+	{ "added", COUNT, true },
+	{ "deleted", COUNT, true },
+	{ "saved", STR, true },
+	{ "patch", STR, true },
+	{ "patch_left_out", COUNT, true },
+	{ "committed", BOOL, true },
+	{ "changes", STR, true },
+	{ "copy", STR, true },
+	{ "before", STR, true },
+	END,
 };
 static const struct schema_field verification[] = {
 	{ "runs", COUNT, false },

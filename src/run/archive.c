@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "prompt/archive.h"
+#include "run/changing.h"
 #include "workspace/workspace.h"
 
 #define RATIO_MOST  1000  /* deflate makes 1032 of one at most, and that of nothing but zeros */
@@ -214,7 +215,7 @@ int world_unpack(struct world *w, struct error *e)
 
 void world_end_unpacked(struct world *w)
 {
-	if (!w->unpacked || w->job->workspace_given || !w->job->workspace_save)
+	if (!w->unpacked || w->job->workspace_given || !w->job->workspace_save || w->changing->anew)
 		return;
 	w->unpacked_ours = true;
 	world_drop_unpacked(w);

@@ -192,7 +192,7 @@ static void prepare_result(struct world *w, struct event *ev)
 	}
 	ev->u.result.audit = w->audit;
 	ev->u.result.workspace = changes;
-	if (recorder_named_file(w->recorder) || (changes && changes->changes))
+	if (recorder_named_file(w->recorder) || (changes && (changes->changes || changes->before)))
 		ev->u.result.run_dir = run_dir_made(w->run_dir);
 	if (world_sum_up(w, &ev->u.result))
 		log_warn("no memory is left to sum up what the session came to");

@@ -13,25 +13,14 @@
 #include "base/log.h"
 #include "base/tree.h"
 #include "record/private.h"
+#include "run/changing.h"
 #include "workspace/workspace.h"
 
-#define SUMS_MAX       ((size_t)1 << 30)
+#define SUMS_MAX       CHANGING_SUMS_MAX
 #define PATCH_RECORDED ((size_t)16 << 20)
 #define AFTER_SIGNAL   4000  /* ms for what is saved */
 #define AFTER_FAILURE  60000 /* likewise */
 #define WHATEVER_COMES INT32_MAX
-
-struct changing {
-	const char *dir;  /* where the model works */
-	const char *was;  /* the files as they were before, for a patch or to commit to; NULL */
-	const char *ours; /* a directory of ours with the copy in it; NULL = none */
-	const char *save, *patch;
-	const char *const *skip;  /* our own output files, relative */
-	struct buf before, after; /* scans as text */
-	bool transaction, settled;
-	bool alone; /* workspace.save and nothing else: no hashes, and the second scan stays in the keeper's child */
-	struct event_workspace told;
-};
 
 static bool is_told(const struct job *job)
 {
@@ -45,19 +34,13 @@ bool world_changes_wanted(const struct job *job)
 
 /* ---- calls of the keeper ---- */
 
-struct limits {
-	int64_t deadline;
-	int signals;
-};
-
-/* A string of the input, with its NUL; the texts of scans too. */
-static void add(struct buf *in, const char *s)
+void changing_add(struct buf *in, const char *s)
 {
 	buf_add(in, s, strlen(s) + 1);
 }
 
-static int call(struct world *w, const char *name, const char *dir, const struct buf *in, const struct limits *l,
-                struct buf *out, struct error *e)
+int changing_call(struct world *w, const char *name, const char *dir, const struct buf *in,
+                  const struct changing_limits *l, struct buf *out, struct error *e)
 {
 	int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 	const struct keep keep = { .call = name,
@@ -80,35 +63,35 @@ static int call(struct world *w, const char *name, const char *dir, const struct
 	return rc;
 }
 
-static int scan(struct world *w, const struct limits *l, struct error *e)
+static int scan(struct world *w, const struct changing_limits *l, struct error *e)
 {
 	struct changing *c = w->changing;
 	struct buf in = BUF_INIT(2 * SUMS_MAX);
 
-	add(&in, c->transaction ? "whole" : c->alone ? "list" : "sums");
-	add(&in, c->alone && c->before.len ? c->save : "");
+	changing_add(&in, c->transaction ? "whole" : c->alone ? "list" : "sums");
+	changing_add(&in, c->alone && c->before.len ? c->save : "");
 	for (const char *const *s = c->skip; *s; s++)
-		add(&in, *s);
-	add(&in, "");
+		changing_add(&in, *s);
+	changing_add(&in, "");
 	if (c->before.len)
 		buf_add(&in, buf_str(&c->before), c->before.len);
-	int rc = call(w, "scan", c->dir, &in, l, c->before.len ? &c->after : &c->before, e);
+	int rc = changing_call(w, "scan", c->dir, &in, l, c->before.len ? &c->after : &c->before, e);
 	buf_release(&in);
 	return rc;
 }
 
 /* The call's strings, then both scans. */
-static int call_with_scans(struct world *w, const char *name, const char *const *strings, const struct limits *l,
-                           struct buf *out, struct error *e)
+static int call_with_scans(struct world *w, const char *name, const char *const *strings,
+                           const struct changing_limits *l, struct buf *out, struct error *e)
 {
 	const struct changing *c = w->changing;
 	struct buf in = BUF_INIT(2 * SUMS_MAX);
 
 	for (; *strings; strings++)
-		add(&in, *strings);
-	add(&in, buf_str(&c->before));
-	add(&in, buf_str(&c->after));
-	int rc = call(w, name, c->dir, &in, l, out, e);
+		changing_add(&in, *strings);
+	changing_add(&in, buf_str(&c->before));
+	changing_add(&in, buf_str(&c->after));
+	int rc = changing_call(w, name, c->dir, &in, l, out, e);
 	buf_release(&in);
 	return rc;
 }
@@ -183,9 +166,8 @@ static int find_skipped(struct world *w, const char *dir, struct error *e)
 	return 0;
 }
 
-/* A directory that only we can enter: beside the workspace, where a copy may share its blocks, else for temporary
- * files. NULL with *e. */
-static const char *make_ours(struct world *w, struct error *e)
+/* Beside the workspace a copy may share its blocks. */
+const char *changing_ours(struct world *w, struct error *e)
 {
 	const char *slash = strrchr(w->workspace, '/'), *tmp = getenv("TMPDIR");
 	struct buf b = BUF_INIT(4000);
@@ -216,14 +198,14 @@ static const char *make_ours(struct world *w, struct error *e)
 }
 
 /* Its name is the workspace's, as that may mean something to the model or to what it runs. */
-static const char *make_copy(struct world *w, const struct limits *l, struct error *e)
+static const char *make_copy(struct world *w, const struct changing_limits *l, struct error *e)
 {
 	struct changing *c = w->changing;
 	const char *slash = strrchr(w->workspace, '/');
 	struct buf b = BUF_INIT(4095);
 	const char *copy = NULL;
 
-	c->ours = make_ours(w, e);
+	c->ours = changing_ours(w, e);
 	if (!c->ours)
 		return NULL;
 	buf_addf(&b, "%s/%s", c->ours, slash && slash[1] ? slash + 1 : "workspace");
@@ -234,16 +216,15 @@ static const char *make_copy(struct world *w, const struct limits *l, struct err
 		copy = NULL;
 	} else {
 		buf_clear(&b);
-		add(&b, copy);
-		if (call(w, "copy", w->workspace, &b, l, NULL, e))
+		changing_add(&b, copy);
+		if (changing_call(w, "copy", w->workspace, &b, l, NULL, e))
 			copy = NULL;
 	}
 	buf_release(&b);
 	return copy;
 }
 
-/* The model works in the copy, or the copy is what the files are compared with. */
-static void use_copy(struct world *w, const char *copy)
+void changing_use_copy(struct world *w, const char *copy)
 {
 	struct changing *c = w->changing;
 
@@ -254,126 +235,11 @@ static void use_copy(struct world *w, const char *copy)
 	w->spelled[0] = copy;
 }
 
-/* ---- a copy that a run left behind: it was killed, or could not commit ---- */
-
-#define ORIGINAL "original" /* beside the copy: a link to what it is a copy of */
-#define SUMS     "before.sums"
-
-/* A path in the directory of ours, in out. NULL: too long. */
-static const char *in_ours(const struct changing *c, const char *name, char out[4096])
-{
-	return snprintf(out, 4096, "%s/%s", c->ours, name) < 4096 ? out : NULL;
-}
-
-/* So that a run that goes on from the record of this one finds it. That it cannot is no reason not to begin. */
-static void leave_marks(const struct changing *c)
-{
-	char link[4096], sums[4096];
-	int fd = -1;
-
-	if (in_ours(c, ORIGINAL, link) && in_ours(c, SUMS, sums) && symlink(c->was, link) == 0)
-		fd = private_file(AT_FDCWD, sums);
-	if (fd < 0 || io_write_all(fd, buf_str(&c->before), c->before.len))
-		log_verbose("a run that goes on from this one will begin with another copy");
-	if (fd >= 0)
-		close(fd);
-}
-
-/* Is the directory ours, and made for this workspace? */
-static bool is_ours(const struct world *w, const struct changing *c)
-{
-	char path[4096], target[4096];
-	struct stat st;
-	ssize_t n;
-
-	if (lstat(c->ours, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) ||
-	    !in_ours(c, ORIGINAL, path))
-		return false;
-	n = readlink(path, target, sizeof target - 1);
-	if (n <= 0)
-		return false;
-	target[n] = '\0';
-	return !strcmp(target, w->workspace);
-}
-
-static bool read_sums(struct changing *c, const char *path)
-{
-	struct error e = ERROR_INIT;
-	struct scan s;
-
-	if (io_read_file(AT_FDCWD, path, &c->before, &e) || scan_parse(buf_str(&c->before), c->before.len, &s, &e)) {
-		buf_clear(&c->before);
-		return false;
-	}
-	scan_release(&s);
-	return true;
-}
-
-static bool find_copy(struct world *w)
-{
-	struct changing *c = w->changing;
-	const char *cwd = w->resumes && c->transaction ? w->record.cwd : NULL, *slash = cwd ? strrchr(cwd, '/') : NULL;
-	const char *copy = slash ? arena_strdup(&w->arena, cwd) : NULL;
-	char sums[4096];
-
-	c->ours = copy ? arena_strndup(&w->arena, cwd, (size_t)(slash - cwd)) : NULL;
-	if (c->ours && *c->ours && is_ours(w, c) && access(copy, R_OK | W_OK | X_OK) == 0 && in_ours(c, SUMS, sums) &&
-	    read_sums(c, sums)) {
-		use_copy(w, copy);
-		return true;
-	}
-	c->ours = NULL;
-	return false;
-}
-
-/* ---- what a run that did not complete has kept ---- */
-
-#define SUMS_OF ".before" /* behind the archive's name: the files that it is to be put over */
-
-/* The archive that the result of the recorded run names; NULL: there is none. */
-static const char *kept_archive(struct world *w)
-{
-	const char *line = w->resumes && w->record.ended ? w->record.result_line : NULL;
-	struct json doc = JSON_INIT;
-	struct error e = ERROR_INIT;
-	struct buf path = BUF_INIT(4000);
-	const char *kept = NULL;
-
-	if (line && !json_parse(&doc, line, strlen(line), 0, &e)) {
-		int tok = json_path(&doc, 0, "workspace.changes");
-		if (tok >= 0 && !json_str(&doc, tok, &path) && path.len)
-			kept = arena_strdup(&w->arena, buf_str(&path));
-	}
-	json_release(&doc);
-	buf_release(&path);
-	return kept;
-}
-
-/* Into the fresh copy. What it was put over counts as what was there before, so that a file that was changed in the
- * workspace since is a conflict when it comes to the commit. 1: it is there, 0: there is nothing to put back. */
-static int restore(struct world *w, const struct limits *l, struct error *e)
-{
-	struct changing *c = w->changing;
-	const char *archive = c->transaction ? kept_archive(w) : NULL;
-	char sums[4096];
-	struct buf in = BUF_INIT(4096);
-
-	if (!archive || snprintf(sums, sizeof sums, "%s%s", archive, SUMS_OF) >= (int)sizeof sums ||
-	    access(archive, R_OK) || !read_sums(c, sums)) {
-		if (archive)
-			log_warn("what the run did before is not there any more: '%s' cannot be read", archive);
-		return 0;
-	}
-	add(&in, archive);
-	int rc = call(w, "restore", c->dir, &in, l, NULL, e);
-	buf_release(&in);
-	return rc ? error_prefix(e, "workspace.transaction") : 1;
-}
-
 int world_begin_changes(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
-	const struct limits l = { w->deadline, w->signals + 1 };
+	const struct changing_limits l = { w->deadline, w->signals + 1 };
+	struct error why = ERROR_INIT;
 	struct changing *c;
 
 	if (!world_changes_wanted(job))
@@ -393,19 +259,21 @@ int world_begin_changes(struct world *w, struct error *e)
 		return -1;
 	if (find_skipped(w, w->workspace, e))
 		return -1;
-	if (find_copy(w))
+	if (kept_find(w))
 		return 0;
 	if (c->transaction || c->patch) {
 		const char *copy = make_copy(w, &l, e);
 		if (!copy)
 			return -1;
-		use_copy(w, copy);
+		changing_use_copy(w, copy);
 	}
-	int restored = restore(w, &l, e);
+	int restored = kept_restore(w, &l, e);
 	if (restored < 0 || (!restored && scan(w, &l, e)))
 		return -1;
-	if (c->transaction)
-		leave_marks(c);
+	if (!c->ours && is_told(job))
+		c->ours = changing_ours(w, &why);
+	if (c->ours)
+		kept_mark(w);
 	return 0;
 }
 
@@ -451,14 +319,20 @@ static size_t take_counts(struct changing *c)
 	return all;
 }
 
-static int save(struct world *w, const char *path, const struct limits *l, struct error *e)
+int changing_save(struct world *w, const char *dir, const struct buf *before, const struct buf *after, const char *path,
+                  const struct changing_limits *l, struct error *e)
 {
-	const char *const strings[] = { path, NULL };
+	struct buf in = BUF_INIT(2 * SUMS_MAX);
 
-	return call_with_scans(w, "save", strings, l, NULL, e) ? error_prefix(e, "workspace.save") : 0;
+	changing_add(&in, path);
+	changing_add(&in, buf_str(before));
+	changing_add(&in, buf_str(after));
+	int rc = changing_call(w, "save", dir, &in, l, NULL, e);
+	buf_release(&in);
+	return rc ? error_prefix(e, "workspace.save") : 0;
 }
 
-static int patch(struct world *w, const struct limits *l, struct error *e)
+static int patch(struct world *w, const struct changing_limits *l, struct error *e)
 {
 	struct changing *c = w->changing;
 	const char *const strings[] = { c->was, c->patch, NULL };
@@ -487,31 +361,9 @@ static int record_patch(struct world *w, struct error *e)
 	return rc;
 }
 
-/* A run that did not complete may still have done something worth to be looked at. */
-static int keep_changes(struct world *w, const struct limits *l, struct error *e)
-{
-	struct changing *c = w->changing;
-	struct buf name = BUF_INIT(255);
-	struct error why = ERROR_INIT;
-	const char *path;
-	int fd = run_dir_file(w->run_dir, "changes.tar.zst", &path, e);
-
-	if (fd < 0)
-		return error_prefix(e, "the changes are not kept");
-	close(fd);
-	if (save(w, path, l, e))
-		return -1;
-	c->told.changes = path;
-	buf_addf(&name, "%s%s", strrchr(path, '/') + 1, SUMS_OF);
-	if (name.failed || !run_dir_store(w->run_dir, buf_str(&name), c->before.data, c->before.len, &why))
-		log_warn("a run that goes on from this one will not have its changes: %s", why.msg);
-	buf_release(&name);
-	return 0;
-}
-
 static int commit(struct world *w, struct error *e)
 {
-	const struct limits l = { CLOCK_NEVER, WHATEVER_COMES };
+	const struct changing_limits l = { CLOCK_NEVER, WHATEVER_COMES };
 	struct changing *c = w->changing;
 	const char *const strings[] = { c->was, NULL };
 
@@ -524,10 +376,10 @@ static int commit(struct world *w, struct error *e)
 static int settle(struct world *w, bool completed, struct error *e)
 {
 	int64_t now = clock_mono_ms();
-	const struct limits l = { w->signo    ? now + AFTER_SIGNAL
-		                  : completed ? CLOCK_NEVER
-		                              : now + AFTER_FAILURE,
-		                  w->signals + 1 };
+	const struct changing_limits l = { w->signo    ? now + AFTER_SIGNAL
+		                           : completed ? CLOCK_NEVER
+		                                       : now + AFTER_FAILURE,
+		                           w->signals + 1 };
 	struct changing *c = w->changing;
 
 	if (scan(w, &l, e))
@@ -537,7 +389,7 @@ static int settle(struct world *w, bool completed, struct error *e)
 	if (record_text(w, "after.sha256", &c->after, e))
 		return -1;
 	if (c->save) {
-		if (!c->alone && save(w, c->save, &l, e))
+		if (!c->alone && changing_save(w, c->dir, &c->before, &c->after, c->save, &l, e))
 			return -1;
 		c->told.saved = c->save;
 	}
@@ -548,17 +400,17 @@ static int settle(struct world *w, bool completed, struct error *e)
 		if (record_patch(w, e))
 			return -1;
 	}
-	if (!c->transaction)
-		return 0;
 	if (completed)
-		return commit(w, e);
-	return c->save || !all ? 0 : keep_changes(w, &l, e);
+		return c->transaction ? commit(w, e) : 0;
+	if (!all || !is_told(w->job))
+		return 0;
+	return c->transaction ? kept_changes(w, &l, e) : kept_before(w, &l, e);
 }
 
 /* Our directory goes, unless what the run did is nowhere else. */
 static void discard(struct world *w)
 {
-	const struct limits l = { CLOCK_NEVER, WHATEVER_COMES };
+	const struct changing_limits l = { CLOCK_NEVER, WHATEVER_COMES };
 	struct changing *c = w->changing;
 	struct buf in = BUF_INIT(4096);
 	struct error e = ERROR_INIT;
@@ -566,9 +418,9 @@ static void discard(struct world *w)
 	if (!c->ours)
 		return;
 	/* The sums first: with them, a copy that is gone in part would pass for one that the run removed files from. */
-	add(&in, c->ours);
-	add(&in, SUMS);
-	if (call(w, "remove", NULL, &in, &l, NULL, &e))
+	changing_add(&in, c->ours);
+	changing_add(&in, KEPT_SUMS);
+	if (changing_call(w, "remove", NULL, &in, &l, NULL, &e))
 		log_warn("%s", e.msg);
 	c->ours = NULL;
 	buf_release(&in);
@@ -584,10 +436,13 @@ int world_end_changes(struct world *w, bool completed, struct error *e)
 	c->told.transaction = c->transaction;
 	/* What a result would have to say is lost: as with a run that was killed, the next one finds the copy. Without
 	 * its first line it would not, and nothing was done. */
-	bool untold = c->transaction && !completed && w->began && recorder_gone(w->recorder);
+	bool lost = !completed && w->began && recorder_gone(w->recorder), untold = lost && c->transaction;
 	int rc = untold ? 0 : settle(w, completed, e);
 	if (!untold && (!rc || !c->transaction)) {
-		discard(w);
+		if (lost)
+			c->ours = NULL;
+		else
+			discard(w);
 		return rc;
 	}
 	c->told.copy = c->dir;

@@ -142,7 +142,7 @@ copy() { head -n 1 "$T/out" | jq -r .cwd; }
 	exits 143 aborted_tools
 	same "$T/work" "$T/was"
 	is "$(result '.workspace | "\(.saved) \(.patch) \(.committed) \(.changes)"')" \
-		"$T/changed.tar.zst $T/out.patch false null"
+		"$T/changed.tar.zst $T/out.patch false $(result .run_dir)/changes.tar.zst"
 	has "$(cat "$T/out.patch")" '+++ b/new/deep/file'
 	has "$(tar -tf "$T/changed.tar.zst")" 'new/deep/file'
 	nothing_beside
@@ -451,4 +451,77 @@ committing() { compgen -G "$T/work/.quern-commit-*" >/dev/null; }
 	is "$(result .workspace.committed)" true
 	is "$(cat "dir/with space" text | tr '\n' ' ')" 'new 2 '
 	nothing_beside
+}
+
+# What the session changed, whatever run of it did: put over the files as they were, it makes the workspace.
+saved_all() {
+	(cd "$T/was" && git -c core.autocrlf=false apply "$T/out.patch")
+	is "$(cat "$T/was/a" "$T/was/b" "$T/was/text")" "$(printf 'a\nb\none\ntwo\nthree\na\nb\n')"
+	is "$(tar -tf "$T/changed.tar.zst" | tr '\n' ' ')" '.quern-deleted a b text '
+	is "$(tar -xOf "$T/changed.tar.zst" text | tail -n 2)" "$(printf 'a\nb\n')"
+	nothing_beside
+}
+
+@test "archive and patch hold what all runs of the session changed" {
+	for extra in 'dir: .' 'transaction: true'; do
+		cd "$T/work"
+		rm -rf "$T/events" "$T/was" a b && printf 'one\ntwo\nthree\n' >text && printf 'gone\n' >gone && cp -a . "$T/was"
+		serve "$(script "$(bash_call 'echo a >a; echo a >>text; rm gone')" "$(bash_call 'echo b >b; echo b >>text')" "$(say done)")"
+		job "$extra" "save: $T/changed.tar.zst" "patch: $T/out.patch"
+		for want in 10 10 0; do
+			q "$T/job.yaml" -p go --allowedTools Bash --max-turns 1 --resume "$T/events" --events "$T/events"
+			is "$rc" "$want"
+		done
+		saved_all
+		is "$(tail -n 1 "$T/events" | jq -c '.workspace | [.changed, .added, .deleted]')" '[1,2,1]'
+	done
+}
+
+@test "also where a run was killed, and where there is an archive alone" {
+	for keys in 'save patch' save; do
+		rm -rf "$T/events" a b started && printf 'one\ntwo\nthree\n' >text && printf 'gone\n' >gone
+		rm -rf "$T/was" && cp -a . "$T/was"
+		serve "$(script "$(bash_call 'echo a >a; echo a >>text; rm gone')" "$(bash_call 'touch started; sleep 300')" \
+			"$(bash_call 'rm started; echo b >b; echo b >>text')" "$(say done)")"
+		job "save: $T/changed.tar.zst"
+		[ "$keys" = save ] || echo "  patch: $T/out.patch" >>"$T/job.yaml"
+		"$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash --events "$T/events" </dev/null >"$T/out" 2>"$T/err" 3>&- &
+		local pid=$!
+		wait_for started
+		kill -KILL $pid
+		wait $pid || true
+		for want in 10 0; do
+			q "$T/job.yaml" -p go --allowedTools Bash --max-turns 1 --resume "$T/events" --events "$T/events"
+			is "$rc" "$want"
+		done
+		[ "$keys" = save ] || saved_all
+		is "$(tar -tf "$T/changed.tar.zst" | tr '\n' ' ')" '.quern-deleted a b text '
+		nothing_beside
+	done
+	rm -rf "$T"/tmp/*
+}
+
+@test "an unpacked workspace stays until what all runs changed is saved" {
+	tar -C "$T/work" -cf "$T/a.tar" .
+	serve "$(script "$(bash_call 'echo a >a')" "$(say done)")"
+	job "archive: $T/a.tar" "save: $T/changed.tar.zst"
+	q "$T/job.yaml" -p go --allowedTools Bash --max-turns 1 --events "$T/events"
+	is "$rc" 10
+	local dir
+	dir=$(copy)
+	q "$T/job.yaml" -p go --allowedTools Bash --resume "$T/events" --events "$T/events"
+	is "$rc" 0
+	is "$(tar -tf "$T/changed.tar.zst")" a
+	[ ! -e "$dir" ]
+	# what the first run has kept is gone: then it is said, and the directory stays
+	rm -f "$T/events"
+	serve "$(script "$(bash_call 'echo a >a')" "$(say done)")"
+	q "$T/job.yaml" -p go --allowedTools Bash --max-turns 1 --events "$T/events"
+	dir=$(copy)
+	rm "$(tail -n 1 "$T/events" | jq -r .workspace.before)"
+	q "$T/job.yaml" -p go --allowedTools Bash --resume "$T/events" --events "$T/events"
+	is "$rc" 0
+	has "$(cat "$T/err")" 'what the run changed before is not there any more'
+	[ -e "$dir/a" ]
+	rm -rf "$dir"
 }

@@ -534,7 +534,7 @@ static void what_a_result_says_of_all_runs(void **state)
 
 static void what_a_result_says_of_the_workspace(void **state)
 {
-	struct event_workspace w = { true, 2, 1, 3, "/out/s.tar.zst", "/out/p.patch", 1, true, true, NULL, NULL };
+	struct event_workspace w = { true, 2, 1, 3, "/out/s.tar.zst", "/out/p.patch", 1, true, true, NULL, NULL, NULL };
 	struct bench *b = *state;
 	struct event ev = result_event(TERM_COMPLETED, "done");
 
@@ -554,6 +554,14 @@ static void what_a_result_says_of_the_workspace(void **state)
 	got = slurp(b->out, NULL);
 	assert_non_null(strstr(got, ",\"workspace\":{\"committed\":false,\"changes\":\"/run/changes.tar.zst\","
 	                            "\"copy\":\"/copy\"},"));
+	assert_true(recorder_named_file(b->r));
+	free(got);
+	stop(b);
+	w = (struct event_workspace){ .before = "/run/before.sums" };
+	start(b);
+	emit(b, ev);
+	got = slurp(b->out, NULL);
+	assert_non_null(strstr(got, ",\"workspace\":{\"before\":\"/run/before.sums\"},"));
 	assert_true(recorder_named_file(b->r));
 	free(got);
 }
