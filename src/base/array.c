@@ -21,12 +21,3 @@ int array_grow(void *v, size_t n, size_t *cap, size_t size)
 	*cap = more;
 	return 0;
 }
-
-size_t array_count(const char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}

@@ -13,6 +13,13 @@
 int array_grow(void *v, size_t n, size_t *cap, size_t size);
 
 /* How many strings the list has; NULL has none. */
-size_t array_count(const char *const *list);
+static inline size_t array_count(const char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
 
 #endif

@@ -52,8 +52,9 @@ int message_replace(struct message **m, size_t k, struct block *now)
 		*m = copy;
 	}
 	block_ref(now);
-	block_unref((*m)->blocks[k]);
-	(*m)->blocks[k] = now;
+	struct block **at = &(*m)->blocks[k];
+	block_unref(*at); /* NOLINT(clang-analyzer-core.NullDereference): k is one of them, so there are some */
+	*at = now;
 	return 0;
 }
 
