@@ -68,6 +68,11 @@ clean() {
 	[ "$status" = 1 ] && [ "${#lines[@]}" = 2 ]
 }
 
+@test "each mutation of the simulator fits the file that it changes" {
+	run env SRC="$QUERN_SRC" python3 "$QUERN_SRC/tests/sim/mutants.py" --fit
+	[ "$status" = 0 ] || { printf '%s\n' "${lines[@]}"; return 1; }
+}
+
 @test "an empty tree is an error, not a pass" {
 	mkdir empty
 	run style empty

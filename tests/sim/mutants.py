@@ -11,6 +11,7 @@ the library, and the simulator runs until it notices. A mutation:
     scripted tests/unit/test_loop: why the simulator cannot see it      (only then: that test must fail instead)
 
 usage: mutants.py [NAME...]   (from the build directory, by make mutants)
+       mutants.py --fit        names those whose text does not stand in its file any more
 environment: CC, CFLAGS (all flags), LIBS, SRC, SEEDS
 """
 import os
@@ -22,8 +23,8 @@ import tempfile
 SRC = os.environ["SRC"]
 SEEDS = os.environ.get("SEEDS", "300000")
 CC = os.environ.get("CC", "cc").split()
-CFLAGS = os.environ["CFLAGS"].split()
-LIBS = os.environ["LIBS"].split()
+CFLAGS = os.environ.get("CFLAGS", "").split()
+LIBS = os.environ.get("LIBS", "").split()
 LIMIT = 300
 
 
@@ -112,10 +113,24 @@ def judge(m):
         return said is not None, said.group(1) if said else f"{SEEDS} seeds noticed nothing"
 
 
+def unfit(mutations):
+    """How many do not fit; says which."""
+    n = 0
+    for m in mutations:
+        try:
+            mutate(m)
+        except ValueError as e:
+            print(f"{m.name}: {e}")
+            n += 1
+    return n
+
+
 def main():
     folder = os.path.join(SRC, "tests/sim/mutations")
     mutations = [m for f in sorted(os.listdir(folder)) if f.endswith(".txt") for m in parse(os.path.join(folder, f))]
     wanted = sys.argv[1:]
+    if wanted == ["--fit"]:
+        return 1 if unfit(mutations) else 0
     alive = 0
     for m in mutations:
         if wanted and not any(w in m.name for w in wanted):
