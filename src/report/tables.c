@@ -123,7 +123,7 @@ void show_tools(struct buf *out, const struct chapter *c)
 	if (!c->tools.n)
 		return;
 	buf_adds(out, "<section><h2>Tools</h2><div class=\"wide\"><table><thead><tr><th>tool<th class=\"n\">calls<th "
-	              "class=\"n\">failed<th class=\"n\">denied<th class=\"n\">took<th class=\"n\">longest"
+	              "class=\"n\">failed or cut off<th class=\"n\">denied<th class=\"n\">took<th class=\"n\">longest"
 	              "<th class=\"n\">output</tr></thead><tbody>");
 	for (size_t i = 0; i < c->tools.n && i < SHOWN_MOST; i++) {
 		const int counts[] = { t[i].calls, t[i].failed, t[i].denied };

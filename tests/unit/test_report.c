@@ -538,6 +538,7 @@ static void each_tool_has_a_row(void **state)
 	             1101));
 
 	(void)state;
+	has(page, "<th class=\"n\">failed or cut off<th");
 	has(page, "<tr><td>Bash<td class=\"n\">3<td class=\"n no\">1<td class=\"n no\">1<td class=\"n\">1.2 s<td "
 	          "class=\"n\">1.0 s<td class=\"n\">11 B</tr>");
 	has(page, "<dt>Began</dt><dd>2026-11-30 14:02:11 UTC</dd>");
