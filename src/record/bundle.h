@@ -9,6 +9,7 @@
  *   exchanges/000001.json       what was asked and how the answer came: see model/exchange.h
  *   exchanges/000001.request    the bytes of the body that were not in the one before, see there
  *   exchanges/000001.response   the bytes of the answer's body, as they came
+ *   answers/000001.ndjson   what tools, hooks and files answered: see run/answers.h
  *   interrupts/000001.json  where a signal or the wall time met the run: see run/cutoff.h
  *   files/NAME            files of the run directory that events name
  *   before.sha256, after.sha256   the workspace's files as `sha256sum -c` reads them

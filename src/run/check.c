@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "run/answers.h"
 #include "run/cutoff.h"
 #include "run/replay.h"
 #include "run/world.h"
@@ -24,6 +25,7 @@ static int check_tape(struct world *w, struct error *e)
 		int rc = world_read_replay(w, e);
 		world_free_replay(w);
 		cutoff_free(w);
+		answers_free(w);
 		return rc;
 	}
 	if (!wire || !w->job->replay_path)

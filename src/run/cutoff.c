@@ -341,6 +341,11 @@ void cutoff_trim(struct world *w, struct recorded *r, int run)
 }
 
 /* Has the run come to the place? */
+int64_t cutoff_lines(const struct world *w)
+{
+	return w->cutoff ? w->cutoff->here.lines : 0;
+}
+
 static bool is_due(const struct world *w)
 {
 	const struct cutoff *c = w->cutoff;
@@ -383,6 +388,13 @@ bool cutoff_force(struct world *w)
 	if (to_do)
 		come(w);
 	return to_do;
+}
+
+bool cutoff_awaits_hook(const struct world *w)
+{
+	const struct cutoff *c = w->cutoff;
+
+	return c && c->to_do && c->at.asking && c->here.hooks <= c->at.hooks;
 }
 
 bool cutoff_owns_deadline(const struct world *w)

@@ -27,6 +27,7 @@ void cutoff_free(struct world *w);
 
 /* ---- what the run does: where it is ---- */
 void cutoff_emitted(struct world *w, const struct event *ev);
+int64_t cutoff_lines(const struct world *w); /* so many that tell of the conversation are out */
 void cutoff_asked(struct world *w);
 void cutoff_handed(struct world *w, const struct loop_event *ev);
 void cutoff_call_started(struct world *w, const char *id);
@@ -51,6 +52,7 @@ bool cutoff_look(struct world *w);
 bool cutoff_force(struct world *w);
 bool cutoff_holds(const struct world *w, const struct loop_event *ev); /* until then */
 bool cutoff_keeps_running(const struct world *w, const char *id);      /* it had not come back there */
-bool cutoff_owns_deadline(const struct world *w);                      /* the wall time ends there, and nowhere else */
+bool cutoff_awaits_hook(const struct world *w);   /* the run was ended while hooks were asked: now, or they come next */
+bool cutoff_owns_deadline(const struct world *w); /* the wall time ends there, and nowhere else */
 
 #endif

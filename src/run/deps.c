@@ -1,4 +1,7 @@
 /* The loop's seam, filled with the real world. */
+#include <stdio.h>
+
+#include "run/answers.h"
 #include "run/cutoff.h"
 #include "run/replay.h"
 
@@ -69,6 +72,19 @@ static enum tool_class tool_class(void *ctx, const char *name)
 	return toolbox_class(w->toolbox, name);
 }
 
+/* As the tool did: at once, or when it is asked what comes. */
+static int give_recorded(struct world *w, struct replay_tools *recorded, const struct block *use,
+                         struct tool_result *now, struct error *e)
+{
+	bool later = answers_comes_later(w, use->id);
+
+	if (replay_tools_start(recorded, use, now, e) || answers_take_tool(w, use->id, now, e))
+		return -1;
+	if (later)
+		world_on_tool(w, use->id, now);
+	return later;
+}
+
 static int tool_start(void *ctx, const struct block *use, struct tool_result *now, struct error *e)
 {
 	struct world *w = ctx;
@@ -81,7 +97,9 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 	if (!recorded)
 		rc = toolbox_start(w->toolbox, use, world_on_tool, w, now, e);
 	else if (!cutoff_keeps_running(w, use->id)) /* else it had no result when the run was ended */
-		rc = replay_tools_start(recorded, use, now, e);
+		rc = give_recorded(w, recorded, use, now, e);
+	if (rc == 0)
+		answers_tell_tool(w, use->id, now, false);
 	if (rc == 1)
 		cutoff_call_started(w, use->id);
 	return rc;
@@ -117,7 +135,16 @@ static int recent_file(void *ctx, size_t i, size_t max, struct buf *out, struct 
 {
 	struct world *w = ctx;
 
-	return toolbox_recent_file(w->toolbox, i, max, out, e);
+	char key[24];
+	int rc;
+
+	snprintf(key, sizeof key, "%zu", i);
+	if (world_replay_tools(w))
+		return answers_take_text(w, "file", key, out, e);
+	rc = toolbox_recent_file(w->toolbox, i, max, out, e);
+	if (rc == 1)
+		answers_tell_text(w, "file", key, out);
+	return rc;
 }
 
 static void files_attached(void *ctx, size_t n)
@@ -127,11 +154,26 @@ static void files_attached(void *ctx, size_t n)
 	toolbox_files_attached(w->toolbox, n);
 }
 
+static int attachment(void *ctx, struct buf *out, struct error *e)
+{
+	struct world *w = ctx;
+	char key[24];
+	int rc;
+
+	snprintf(key, sizeof key, "%lld", (long long)cutoff_lines(w));
+	if (world_replay_tools(w))
+		return answers_take_text(w, "memory", key, out, e);
+	rc = world_attachment(w, out, e);
+	if (rc == 1)
+		answers_tell_text(w, "memory", key, out);
+	return rc;
+}
+
 static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *res, size_t allowed)
 {
 	struct world *w = ctx;
 
-	return toolbox_shorten(w->toolbox, tool_use_id, res, allowed);
+	return answers_shorten(w, tool_use_id, res, allowed);
 }
 
 /* Commands that were still running in the background: nobody should take their output for complete. */
@@ -371,7 +413,7 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.hook_any = world_hook_any,
 		.hook_start = world_hook_start,
 		.hook_cancel = world_hook_cancel,
-		.attachment = world_attachment,
+		.attachment = attachment,
 		.user_message = world_user_message,
 		.more_to_come = world_more_to_come,
 		.settle = world_settle,

@@ -1,4 +1,5 @@
 /* Hooks in the real world: what they get of the run, and how the loop asks them. */
+#include "run/answers.h"
 #include "run/cutoff.h"
 #include "run/replay.h"
 
@@ -72,6 +73,8 @@ bool world_hook_any(void *ctx, enum hook_event kind)
 	struct replay_tools *recorded = world_replay_tools(w);
 	bool any = hooks_any(w->hooks, kind);
 
+	if (recorded && answers_known(w))
+		return any;
 	if (any && recorded && replay_tools_first_hook(recorded))
 		world_notice(w, "replay_hooks", "hooks and the verification are left out where tools are not run");
 	return any && !recorded;
@@ -81,8 +84,11 @@ int world_hook_start(void *ctx, const struct hook_call *call, struct error *e)
 {
 	struct world *w = ctx;
 
+	if (world_replay_tools(w))
+		return answers_take_hook(w, call->kind, e);
 	int rc = hooks_ask(w->hooks, call, world_on_hook, w, e);
-
+	if (rc == 0)
+		answers_tell_hook(w, call->kind, NULL);
 	if (rc == 1)
 		cutoff_hooks_asked(w);
 	return rc;

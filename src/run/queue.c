@@ -1,4 +1,5 @@
 /* Callbacks of the reactor become events of the loop: copied, queued, handed out one at a time. */
+#include "run/answers.h"
 #include "run/cutoff.h"
 #include "run/replay.h"
 
@@ -318,6 +319,10 @@ static bool hand_out(struct world *w, struct loop_event *ev)
 		w->last = w->last->next;
 	w->current = q;
 	*ev = q->ev;
+	if (ev->kind == LOOP_EV_TOOL)
+		answers_tell_tool(w, ev->tool_use_id, ev->result, true);
+	else if (ev->kind == LOOP_EV_HOOK)
+		answers_tell_hook(w, ev->hook.kind, &ev->hook);
 	cutoff_handed(w, ev);
 	return true;
 }

@@ -43,7 +43,7 @@ struct record {
 	struct world *w;
 	struct bundle *bundle;
 	struct model_tap tap;
-	struct buf events; /* lines that are not in the bundle yet */
+	struct buf events, answers; /* lines that are not in the bundle yet */
 	struct exchange_count count;
 	struct wire_kind kinds[EXCHANGE_KINDS];
 	int run;
@@ -80,6 +80,15 @@ void world_record_numbered(struct world *w, const char *form, const struct buf *
 		add_numbered(w->recording, form, bundle_entries(w->recording->bundle), content);
 }
 
+void world_record_answer(struct world *w, struct buf *line)
+{
+	struct record *r = w->recording;
+
+	world_mask(w, line);
+	if (line->failed || buf_add(&r->answers, line->data, line->len))
+		error_nomem(&r->why);
+}
+
 int world_record_run(const struct world *w)
 {
 	return w->recording ? w->recording->run : 1;
@@ -87,10 +96,18 @@ int world_record_run(const struct world *w)
 
 /* ---- the events ---- */
 
+static void flush_answers(struct record *r)
+{
+	if (r->answers.len)
+		add_numbered(r, "answers/%06zu.ndjson", bundle_entries(r->bundle), &r->answers);
+	buf_clear(&r->answers);
+}
+
 static void flush_events(struct record *r)
 {
 	char name[NAME_SIZE];
 
+	flush_answers(r);
 	if (!r->events.len)
 		return;
 	snprintf(name, sizeof name, "events/%06zu.ndjson", bundle_entries(r->bundle));
@@ -413,6 +430,7 @@ int world_record_open(struct world *w, struct error *e)
 	r->run = append ? (int)w->record.totals.runs + 1 : 1;
 	r->tap = (struct model_tap){ r, on_sent, on_phase, on_head, on_bytes, on_done, on_cancelled };
 	buf_init(&r->events, BUF_HUGE);
+	buf_init(&r->answers, BUF_HUGE);
 	for (size_t i = 0; i < EXCHANGE_KINDS; i++) {
 		buf_init(&r->kinds[i].body, BUF_HUGE);
 		buf_init(&r->kinds[i].answer, ANSWER_MOST);
@@ -496,6 +514,7 @@ int world_record_end(struct world *w, struct error *e)
 		buf_release(&r->kinds[i].answer);
 	}
 	buf_release(&r->events);
+	buf_release(&r->answers);
 	free(r);
 	return rc;
 }

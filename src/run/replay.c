@@ -9,6 +9,7 @@
 #include "hook/hook.h"
 #include "model/player.h"
 #include "record/bundle.h"
+#include "run/answers.h"
 #include "run/cutoff.h"
 #include "run/run.h"
 
@@ -21,6 +22,7 @@ struct replay {
 	struct recorded *recorded;
 	struct buf entry; /* that is being read */
 	bool cut, described, began;
+	size_t runs;              /* in the bundle */
 	char *environment, *note; /* owned, and so is the next; NULL = not told */
 	char *key_source;
 	const char **attached; /* in the world's arena, NULL terminated */
@@ -28,7 +30,8 @@ struct replay {
 	                          not told */
 	size_t behind;         /* blocks that hooks put behind it, in front of the first answer */
 	bool answered;
-	bool taken; /* the first message stands in the history */
+	bool went_on; /* from another record */
+	bool taken;   /* the first message stands in the history */
 };
 
 bool world_is_replay(const char *path)
@@ -82,7 +85,7 @@ static int take_description(struct world *w, const struct buf *text, struct erro
 	struct replay *r = w->replay;
 	struct json doc = JSON_INIT;
 
-	if (r->described)
+	if (r->runs++)
 		return 0;
 	if (json_parse(&doc, buf_str(text), text->len, JSON_BORROW, e))
 		return error_prefix(e, "quern.json");
@@ -141,6 +144,8 @@ static int take_line(struct world *w, const char *p, size_t n, struct error *e)
 		r->began = true;
 		r->key_source = member(&doc, "apiKeySource");
 		rc = take_attached(w, &doc, json_get(&doc, root, "quern_attached"), e);
+	} else if (json_eq(&doc, subtype, "quern_resume")) {
+		r->went_on = true;
 	} else if (json_eq(&doc, subtype, "quern_history")) {
 		take_prompt(r, &doc, json_get(&doc, root, "prompt"));
 	} else if (json_eq(&doc, type, "assistant")) {
@@ -174,7 +179,9 @@ static int take_entry(struct world *w, const char *name, const struct buf *text,
 	if (!strcmp(name, "quern.json"))
 		return take_description(w, text, e);
 	if (!strncmp(name, "events/", 7))
-		return take_events(w, text, e);
+		return w->replay->runs > 1 ? 0 : take_events(w, text, e);
+	if (!strncmp(name, ANSWERS_DIRECTORY, strlen(ANSWERS_DIRECTORY)))
+		return w->replay->tools ? answers_read(w, buf_str(text), text->len, e) : 0;
 	if (!strncmp(name, CUTOFF_DIRECTORY, strlen(CUTOFF_DIRECTORY)))
 		return cutoff_read(w, 1, buf_str(text), text->len, e) ? error_prefix(e, "%s", name) : 0;
 	return recorded_add(w->replay->recorded, name, buf_str(text), text->len, e);
@@ -182,8 +189,12 @@ static int take_entry(struct world *w, const char *name, const struct buf *text,
 
 static bool is_wanted(const char *name)
 {
-	return !strcmp(name, "quern.json") || !strncmp(name, "events/", 7) || !strncmp(name, "exchanges/", 10) ||
-	       !strncmp(name, CUTOFF_DIRECTORY, strlen(CUTOFF_DIRECTORY));
+	static const char *const directories[] = { "events/", "exchanges/", CUTOFF_DIRECTORY, ANSWERS_DIRECTORY };
+
+	for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
+		if (!strncmp(name, directories[i], strlen(directories[i])))
+			return true;
+	return !strcmp(name, "quern.json");
 }
 
 static int on_piece(void *ctx, const char *name, const char *p, size_t n, bool last, struct error *e)
@@ -223,6 +234,14 @@ int world_read_replay(struct world *w, struct error *e)
 	buf_release(&r->entry);
 	if (!r->described)
 		return error_set(e, ERR_INPUT, "the bundle '%s' does not say what it is of", path);
+	if (r->went_on)
+		return error_set(e, ERR_INPUT,
+		                 "%s: the run in it went on from another record, and cannot be replayed without its "
+		                 "beginning",
+		                 path);
+	if (r->runs > 1)
+		log_warn("%s holds %zu runs, each of which goes on from the one before: the first is replayed", path,
+		         r->runs);
 	if (r->cut)
 		log_warn("%s: the bundle is cut off; it is replayed as far as it goes", path);
 	return 0;

@@ -1,4 +1,5 @@
-/* --replay-tools: what calls returned, and what their hooks said, comes from the events of the record. */
+/* --replay-tools: what calls returned comes from the events of the record; what these do not tell, see run/answers.h.
+ * Records of before tell what hooks of calls said by the conversation alone. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "run/answers.h"
 #include "run/cutoff.h"
 #include "run/replay.h"
 #include "run/world.h"
@@ -63,6 +64,7 @@ static int tear_down(struct world *w, bool failed)
 	session_totals_release(&w->totals);
 	world_free_replay(w);
 	cutoff_free(w);
+	answers_free(w);
 	message_unref(w->task);
 	memory_free(w->memory);
 	told_release(&w->told);

@@ -28,6 +28,7 @@
 #define STOP_GRACE_MS 2000 /* between TERM and KILL of what still runs at the end; none after a second signal */
 
 struct queued;   /* one event that waits for next_event */
+struct answers;  /* of a record, to be given again */
 struct changing; /* what the run does to the workspace as a whole */
 struct cutoff;   /* where it is, and where it was ended */
 struct record;   /* of --record */
@@ -112,6 +113,7 @@ struct world {
 	struct replay *replay;                            /* NULL: no bundle is replayed */
 	uint64_t draws;                                   /* of random01 so far */
 	int64_t skew;                                     /* so much its clock is ahead of ours */
+	struct answers *answers;                          /* NULL: the record has none */
 	struct cutoff *cutoff;                            /* NULL: neither recorded nor replayed */
 
 	/* the queue */
@@ -226,7 +228,8 @@ void world_record_file(void *ctx, const char *path);
 int world_record_point(struct world *w, const struct event *ev, struct error *e);
 /* One named by `form` and a number. */
 void world_record_numbered(struct world *w, const char *form, const struct buf *content);
-int world_record_run(const struct world *w); /* 1-based, of those in the bundle */
+void world_record_answer(struct world *w, struct buf *line); /* masks it; see run/answers.h */
+int world_record_run(const struct world *w);                 /* 1-based, of those in the bundle */
 /* An entry of its own; does nothing if nothing is recorded. */
 int world_record_add(struct world *w, const char *name, const struct buf *content, struct error *e);
 int world_record_end(struct world *w, struct error *e); /* when the models are gone */

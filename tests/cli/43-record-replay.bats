@@ -26,6 +26,13 @@ same_again() {
 	same
 }
 
+same_again_without() {
+	[ "$rc" = "$1" ] || { show; return 1; }
+	replay --replay-tools --replay-strict
+	exits "$1"
+	same
+}
+
 @test "tools run again, and all events are the same but for ids and times" {
 	serve "$(script "$(bash_call 'echo little')" \
 		'{"content":[{"text":"two"},{"tool_use":{"name":"Write","input":{"file_path":"a","content":"new\n"}}},{"tool_use":{"name":"Read","input":{"file_path":"/etc/passwd"}}}]}' \
@@ -253,7 +260,6 @@ same_again() {
 	replay --replay-tools --replay-strict
 	exits 0
 	same
-	has "$(ev 'select(.subtype=="quern_notice").code')" replay_hooks
 	[ ! -e ran ]
 }
 
@@ -300,4 +306,65 @@ same_again() {
 	q --replay "$T/missing" -p go
 	exits 2
 	err_has "replay: cannot open '$T/missing'"
+}
+
+@test "without tools nothing runs and no file is read, and not a byte of the requests is another one" {
+	mkdir -p sub
+	echo 'in sub: be brief' >sub/CLAUDE.md
+	echo text >sub/f
+	cat >hook.json <<-'JSON'
+		{"hooks":{"PostToolUse":[{"hooks":[{"type":"command","command":"echo >>ran; echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PostToolUse\",\"additionalContext\":\"well done\"}}'"}]}],
+		"UserPromptSubmit":[{"hooks":[{"type":"command","command":"echo >>ran; echo and be brief"}]}],
+		"Stop":[{"hooks":[{"type":"command","command":"echo >>ran; [ -e stopped ] || { touch stopped; echo not yet >&2; exit 2; }"}]}]}}
+	JSON
+	serve "$(script "$(call Read '{"file_path":"sub/f"}' r1)" "$(bash_call 'exit 3' b1)" "$(say end)" "$(say 'now really')")"
+	record --allowedTools Bash --settings hook.json --memory auto
+	exits 0
+	has "$(jq -c .messages "$(request 2)")" "in sub: be brief"
+	has "$(transitions)" stop_hook_blocking
+	stop_server
+	cp "$T/out" "$T/recorded"
+	mkdir "$T/elsewhere"
+	cd "$T/elsewhere"
+	BASE=''
+	q --replay "$T/run.tar.zst" --replay-tools --replay-strict
+	exits 0
+	is "$(result .result)" "now really"
+	is "$(transitions)" "$(jq -r 'select(.subtype=="quern_transition").reason' "$T/recorded" | tr '\n' ' ' | sed 's/ $//')"
+	lacks "$(ev 'select(.subtype=="quern_notice").code')" replay_
+	is "$(ls -A)" ''
+}
+
+@test "without tools: files behind a summary, results that are cut, and limits of calls" {
+	for n in 1 2 3; do seq 1 300 >"f$n"; done
+	serve '{"window": 16000, "player": {"rounds": 12, "text": "Step {n}.", "answer": "all is done",
+		"calls": [[{"name": "Read", "input": {"file_path": "f1"}}, {"name": "Read", "input": {"file_path": "f2"}}], [{"name": "Bash", "input": {"command": "seq 1 1500; echo {n}"}}]]}}'
+	record -m tiny --allowedTools Bash -t 200 --set context.window=16k --set context.microcompact_at=off --set context.collapse_at=off
+	has "$(ev .subtype)" compact_boundary
+	rm f1 f2
+	same_again_without 0
+	serve "$(script "$(call Glob '{"pattern":"*"}')" "$(call Glob '{"pattern":"*"}')" "$(say end)")"
+	record --set limits.max_tool_calls=1
+	same_again_without 13
+}
+
+@test "of several runs in a record the first is replayed, and that is said; one that went on is refused" {
+	serve "$(script "$(say one)" "$(say two)")"
+	local f=$T/run.tar.zst
+	q -p go --record "$f"
+	q -p more --resume "$f" --record "$T/b2"
+	exits 0
+	cp "$f" "$T/both"
+	serve "$(script "$(say two)")"
+	q -p more --resume "$T/both" --record "$T/both"
+	exits 0
+	stop_server
+	BASE=''
+	q --replay "$T/both"
+	exits 0
+	is "$(result .result)" one
+	err_has "holds 2 runs, each of which goes on from the one before: the first is replayed"
+	q --replay "$T/b2"
+	is "$rc" 2
+	err_has "the run in it went on from another record, and cannot be replayed without its beginning"
 }

@@ -1,4 +1,5 @@
-"""Are the events of two runs the same but for ids and times? same_events.py ONE TWO: prints where they differ.
+"""Are the events of two runs the same but for ids and times? same_events.py ONE TWO [no-hooks]: prints where they
+differ. no-hooks: what hooks say of themselves does not count, as they do not run in a replay without tools.
 
 Ids are told apart by the order in which they come; times, and sums of lines that hold either, do not count.
 """
@@ -12,6 +13,7 @@ TIME = re.compile(r"(_ms|Ms|mtime_ns|timestamp)$")
 TIMES = {"quern_started", "quern_source", "events_sha256", "events_bytes", "wall_time", "durationSeconds", "duration", "elapsed"}
 # What is said of the replay itself.
 OWN = {"replay_result_differs", "replay_unused", "replay_hooks"}
+HOOKS = {"hook_started", "hook_response", "informational"}
 
 
 def load(path):
@@ -37,6 +39,8 @@ class Plain:
 
     def line(self, event):
         if event.get("subtype") == "quern_notice" and event.get("code") in OWN:
+            return None
+        if "no-hooks" in sys.argv[3:] and event.get("subtype") in HOOKS:
             return None
         if event.get("type") == "result":
             event.get("audit", {}).pop("bytes", None)
