@@ -86,6 +86,14 @@ static bool read_sums(struct changing *c, const char *path)
 	return good;
 }
 
+/* A link, which whoever can write to the record may have made, leads elsewhere. */
+static bool is_copy(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && access(path, R_OK | W_OK | X_OK) == 0;
+}
+
 /* ours may have been left by a run that was killed; copy: what must be there too, NULL = nothing. */
 static bool take_left(struct world *w, const char *ours, const char *copy)
 {
@@ -93,8 +101,7 @@ static bool take_left(struct world *w, const char *ours, const char *copy)
 	char sums[4096];
 
 	c->ours = ours;
-	if (*ours && is_ours(w, c) && (!copy || access(copy, R_OK | W_OK | X_OK) == 0) && in_ours(c, KEPT_SUMS, sums) &&
-	    read_sums(c, sums))
+	if (*ours && is_ours(w, c) && (!copy || is_copy(copy)) && in_ours(c, KEPT_SUMS, sums) && read_sums(c, sums))
 		return true;
 	c->ours = NULL;
 	return false;
@@ -174,7 +181,7 @@ static const char *kept_file(struct world *w, const char *member)
 
 	if (line && !json_parse(&doc, line, strlen(line), 0, &e)) {
 		int tok = json_path(&doc, 0, member);
-		if (tok >= 0 && !json_str(&doc, tok, &path) && path.len)
+		if (tok >= 0 && !json_str(&doc, tok, &path) && world_is_recorded_file(w, buf_str(&path)))
 			kept = arena_strdup(&w->arena, buf_str(&path));
 	}
 	json_release(&doc);

@@ -101,6 +101,19 @@ const char *world_recorded_dir(const struct world *w)
 	return NULL;
 }
 
+/* Is it a file of that directory, or of the one that the job names? The record may name any. */
+bool world_is_recorded_file(const struct world *w, const char *path)
+{
+	const char *dir = world_recorded_dir(w), *slash = strrchr(path, '/');
+	char *named = w->job->run_dir ? realpath(w->job->run_dir, NULL) : NULL;
+	size_t n = slash ? (size_t)(slash - path) : 0;
+	bool is = (dir && strlen(dir) == n && !memcmp(path, dir, n)) ||
+	          (named && strlen(named) == n && !memcmp(path, named, n));
+
+	free(named);
+	return is && n;
+}
+
 /* ---- the conversation ---- */
 
 static bool is_file(const char *path, const struct stat *st)
@@ -154,9 +167,8 @@ static int restore_tools(struct world *w, struct error *e)
 		rc = add_shown(w->history.v[i], &shown);
 	for (size_t i = 0; rc == 0 && i < r->ntool_states; i++)
 		rc = toolbox_restore(w->toolbox, r->tool_states[i].json, e) ? -2 : 0;
-	for (size_t i = 0; rc == 0 && i < r->ntool_states; i++)
-		if (!id_set_has(shown, r->tool_states[i].id))
-			toolbox_forget(w->toolbox, r->tool_states[i].id);
+	if (rc == 0)
+		toolbox_restored(w->toolbox, shown);
 	id_set_free(shown);
 	return rc == -1 ? error_nomem(e) : rc ? -1 : 0;
 }
@@ -303,13 +315,9 @@ int world_sum_up(struct world *w, struct event_result *res)
 
 /* ---- the old result ---- */
 
-/* Of the run directory alone: the record may name any file. */
 static int read_answer(const struct world *w, const char *path, struct buf *out, struct error *e)
 {
-	const char *dir = world_recorded_dir(w), *name = strrchr(path, '/');
-	int at = dir && name && strlen(dir) == (size_t)(name - path) && !strncmp(path, dir, strlen(dir))
-	                 ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-	                 : -1;
+	int at = world_is_recorded_file(w, path) ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
 	struct stat st;
 	int rc = -1;
 

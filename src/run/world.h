@@ -309,6 +309,7 @@ int world_read_record(struct world *w, struct error *e);
 void world_judge_record(struct world *w);
 bool world_appends_to_stdout(const struct world *w);   /* which is the record that is gone on with */
 const char *world_recorded_dir(const struct world *w); /* its run directory, NULL = none that could be used */
+bool world_is_recorded_file(const struct world *w, const char *path); /* in there, or where the job says that it is */
 /* The conversation, what tools and memory knew of it; needs the tools. */
 int world_take_record(struct world *w, struct error *e);
 /* Is what stands in front of the conversation another system text, or are there other tools, than the record tells? */

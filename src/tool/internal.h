@@ -150,9 +150,12 @@ bool read_state_shown(const struct read_record *r, struct view v);
 /* That result is no longer in the conversation: a file of which what is known rests on it was never seen. NULL: none
  * is. */
 void read_state_forget(struct read_state *s, const char *id);
+/* The same for all that rests on others than these, or on what was told otherwise than by a call. */
+void read_state_forget_unshown(struct read_state *s, const struct id_set *shown);
+void read_state_tell_again(struct read_state *s, const char *key); /* in the next state, though it has not changed */
 /* All of the file was told again, as it is now, otherwise than by a call; `id` is forgotten as a call's is. What a Read
  * showed before does not stand in the conversation any more. */
-void read_state_retold(struct read_record *r, const struct read_record *now, const char *id);
+void read_state_retold(struct read_state *s, struct read_record *r, const struct read_record *now, const char *id);
 /* A record made elsewhere takes the place of what is known of that file; its strings are taken over. -1: no memory. */
 int read_state_restore(struct read_state *s, struct read_record *r);
 int read_record_rests(struct read_record *r, const char *id); /* one more of its basis; -1: no memory */
@@ -162,6 +165,7 @@ void read_state_release(struct read_state *s);
 /* ---- state.c ---- */
 /* What has changed since the last result goes with this one. */
 void state_tell(struct toolbox *t, struct tool_result *out);
+void state_retell(struct toolbox *t, struct tool_result *res); /* the same of all that it tells, as it is now */
 
 /* ---- toolbox and call ---- */
 

@@ -173,13 +173,32 @@ void read_state_forget(struct read_state *s, const char *id)
 		}
 }
 
-void read_state_retold(struct read_record *r, const struct read_record *now, const char *id)
+void read_state_forget_unshown(struct read_state *s, const struct id_set *shown)
+{
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t k = 0; k < s->v[i].nbasis; k++)
+			if (*s->v[i].basis[k] && !id_set_has(shown, s->v[i].basis[k])) {
+				forget(&s->v[i]);
+				change(s, &s->v[i]);
+			}
+}
+
+void read_state_tell_again(struct read_state *s, const char *key)
+{
+	struct read_record *r = find(s, key);
+
+	if (r)
+		r->changed = s->changed = true;
+}
+
+void read_state_retold(struct read_state *s, struct read_record *r, const struct read_record *now, const char *id)
 {
 	forget(r);
 	memcpy(r->sha, now->sha, DIGEST_BYTES);
 	r->size = now->size;
 	r->mtime_ns = now->mtime_ns;
 	r->lines = now->lines;
+	change(s, r);
 	if (add_basis(r, id)) /* without memory it counts as not seen */
 		return;
 	r->seen_to = now->seen_to;

@@ -76,7 +76,7 @@ void toolbox_files_attached(struct toolbox *t, size_t n)
 	for (size_t i = 0; i < s->ntold && i < n; i++)
 		for (size_t j = 0; j < s->n && s->told[i].whole; j++)
 			if (s->v[j].touched == s->told[i].touched)
-				read_state_retold(&s->v[j], &s->told[i], told);
+				read_state_retold(s, &s->v[j], &s->told[i], told);
 	s->ntold = 0;
 }
 

@@ -95,6 +95,6 @@ int toolbox_shorten(struct toolbox *t, const char *tool_use_id, struct tool_resu
 		res->file = path;
 	read_state_forget(&t->state, tool_use_id); /* the model does not see all that was shown */
 	if (res->state)                            /* what it says of that is not so any more */
-		state_tell(t, res);
+		state_retell(t, res);
 	return 0;
 }

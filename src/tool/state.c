@@ -82,6 +82,26 @@ void state_tell(struct toolbox *t, struct tool_result *out)
 	buf_release(&b);
 }
 
+/* What it tells of other calls, which were done when it was made, stays told. */
+void state_retell(struct toolbox *t, struct tool_result *res)
+{
+	struct json doc;
+
+	if (json_parse(&doc, res->state, strlen(res->state), JSON_BORROW, NULL))
+		return;
+	int files = json_get(&doc, json_root(&doc), "files");
+	for (int f = json_first(&doc, files); f >= 0; f = json_next(&doc, files, f)) {
+		char *key = json_strdup(&doc, json_get(&doc, f, "key"), NULL);
+		if (key)
+			read_state_tell_again(&t->state, key);
+		free(key);
+	}
+	t->cwd_changed |= json_get(&doc, json_root(&doc), "cwd") >= 0;
+	t->todos_changed |= json_get(&doc, json_root(&doc), "todos") >= 0;
+	json_release(&doc);
+	state_tell(t, res);
+}
+
 /* ---- and back ---- */
 
 static bool read_sha(const char *hex, unsigned char sha[DIGEST_BYTES])

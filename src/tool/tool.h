@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "guard/permission.h"
 #include "job/job.h"
+#include "message/id_set.h"
 #include "message/message.h"
 #include "record/run_dir.h"
 #include "supervisor/supervisor.h"
@@ -121,9 +122,11 @@ void toolbox_answer_withdrawn(struct toolbox *t);
  * not seen, so that it is shown again and is not written over unseen. */
 void toolbox_forget(struct toolbox *t, const char *tool_use_id);
 /* What an earlier run noted: tool_result.state of each call that stood, in their order, before any call is made here.
- * Behind all of them toolbox_forget for each whose result is no longer in the conversation. What cannot be had again (a
- * directory that is gone) is as at the beginning. -1 with *e: it is no such state, or no memory. */
+ * What cannot be had again (a directory that is gone) is as at the beginning. -1 with *e: it is no such state, or no
+ * memory. */
 int toolbox_restore(struct toolbox *t, const char *state, struct error *e);
+/* Behind all of them: the calls whose results stand in the conversation as they came, see toolbox_forget. */
+void toolbox_restored(struct toolbox *t, const struct id_set *shown);
 /* Does a call with that input fall under one permission rule? See permissions_meets. */
 bool toolbox_meets(const struct toolbox *t, const char *rule, const char *name, const char *input);
 /* Can an old result of this tool be had again, or has it said what it had to say? */

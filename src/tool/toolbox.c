@@ -311,6 +311,11 @@ void toolbox_forget(struct toolbox *t, const char *tool_use_id)
 	read_state_forget(&t->state, tool_use_id);
 }
 
+void toolbox_restored(struct toolbox *t, const struct id_set *shown)
+{
+	read_state_forget_unshown(&t->state, shown);
+}
+
 bool toolbox_may_clear(const struct toolbox *t, const char *name)
 {
 	const struct tool_row *row = toolbox_row(t, name);

@@ -152,3 +152,14 @@ paid() { jq -s '[.[] | select(.type=="result")][-1].session_totals.models | map(
 	q -p go --resume "$F" --output-format text
 	! grep -q secret "$T/out" || return 1
 }
+
+@test "a long answer is given again from the run directory that the job names" {
+	serve '[{"text":"'"$(printf 'word %.0s' $(seq 250000))"'"}]'
+	set -- -p go --run-dir "$T/rundir" --events "$F"
+	q "$@"
+	exits 0 completed
+	[ "$(lines 'select(.type=="result").result_file')" = "$T/rundir/result.txt" ]
+	q "$@" --resume "$F" --output-format text
+	is "$rc" 0
+	is "$(wc -w <"$T/out")" 250000
+}

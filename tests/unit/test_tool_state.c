@@ -85,6 +85,29 @@ static void what_came_last_counts(void **state)
 	free(states[1]);
 }
 
+/* The state of one call may be told with the result of another, which stands yet. */
+static void what_rests_on_a_result_that_is_gone_is_forgotten(void **state)
+{
+	struct tool_world *w = *state;
+	struct id_set *shown = NULL;
+
+	tool_world_put(w, "f", "one\ntwo\n", 8);
+	char *states[] = { STATE_OF(w, "Read", "{\"file_path\":\"f\"}"), NULL };
+	assert_int_equal(id_set_add(&shown, "toolu_1"), 1);
+	go_on(w, states);
+	toolbox_restored(w->toolbox, shown);
+	assert_contains(tool_world_call(w, "Read", "{\"file_path\":\"f\"}"), "has not changed");
+	id_set_free(shown);
+	shown = NULL;
+	assert_int_equal(id_set_add(&shown, "toolu_2"), 1);
+	go_on(w, states);
+	toolbox_restored(w->toolbox, shown);
+	tool_world_call(w, "Write", "{\"file_path\":\"f\",\"content\":\"new\"}");
+	assert_true(w->result.is_error);
+	id_set_free(shown);
+	free(states[0]);
+}
+
 static void bash_stands_where_it_stood(void **state)
 {
 	struct tool_world *w = *state;
@@ -196,9 +219,13 @@ static void what_has_effects_is_told_first(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		IN_WORLD(what_came_last_counts),       IN_WORLD(a_file_that_was_read_is_known),
-		IN_WORLD(bash_stands_where_it_stood),  IN_WORLD(the_todo_list_is_there),
-		IN_WORLD(what_is_no_state_is_refused), IN_WORLD(what_has_effects_is_told_first),
+		IN_WORLD(what_rests_on_a_result_that_is_gone_is_forgotten),
+		IN_WORLD(what_came_last_counts),
+		IN_WORLD(a_file_that_was_read_is_known),
+		IN_WORLD(bash_stands_where_it_stood),
+		IN_WORLD(the_todo_list_is_there),
+		IN_WORLD(what_is_no_state_is_refused),
+		IN_WORLD(what_has_effects_is_told_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
