@@ -354,6 +354,27 @@ children() {
 	rm -rf "$T"/tmp/*
 }
 
+@test "a copy in whose place a link stands is not taken" {
+	serve "$(script "$(bash_call "touch started; sleep 300")" "$(bash_call 'echo x >made')" "$(say done)")"
+	job 'transaction: true'
+	"$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash --events "$T/events" </dev/null >"$T/out" 2>"$T/err" 3>&- &
+	local pid=$!
+	wait_for started
+	kill -KILL $pid
+	wait $pid || true
+	local copy
+	copy=$(copy)
+	mkdir "$T/elsewhere"
+	rm -rf "$copy"
+	ln -s "$T/elsewhere" "$copy"
+	q "$T/job.yaml" -p go --allowedTools Bash --resume "$T/events" --events "$T/events"
+	[ "$rc" = 0 ] || { show; return 1; }
+	[ "$(copy)" != "$copy" ]
+	is "$(cat "$T/work/made")" x
+	is "$(ls -A "$T/elsewhere")" ''
+	rm -rf "$T"/.work.quern-* "$T"/tmp/*
+}
+
 @test "another workspace does not take the copy" {
 	serve "$(script "$(bash_call "touch started; sleep 300")" "$(say done)")"
 	job 'transaction: true'
