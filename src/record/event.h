@@ -331,6 +331,7 @@ int recorder_sync(struct recorder *r, struct error *e);
  * -1: it was not, or stdout is gone. */
 int recorder_drain(struct recorder *r, const int64_t *deadline, struct error *e);
 bool recorder_gone(const struct recorder *r);
+const char *recorder_what_is_gone(const struct recorder *r); /* its name for people; NULL: nothing */
 bool recorder_named_file(const struct recorder *r); /* an event named a file in the run directory: keep it */
 
 /* The JSON Schema that every stdout line obeys (--print-schema events). */

@@ -382,9 +382,14 @@ int recorder_drain(struct recorder *r, const int64_t *deadline, struct error *e)
 	return rc;
 }
 
+const char *recorder_what_is_gone(const struct recorder *r)
+{
+	return out_gone(r->out) ? "stdout" : r->events && out_gone(r->events) ? "the events file" : NULL;
+}
+
 bool recorder_gone(const struct recorder *r)
 {
-	return out_gone(r->out) || (r->events && out_gone(r->events));
+	return recorder_what_is_gone(r) != NULL;
 }
 
 bool recorder_named_file(const struct recorder *r)

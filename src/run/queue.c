@@ -278,10 +278,12 @@ static void apply_back_pressure(struct world *w)
 
 static bool broken(struct world *w, struct loop_event *ev)
 {
+	const char *gone = recorder_what_is_gone(w->recorder);
+
 	if (w->told_broken)
 		return false;
-	if (recorder_gone(w->recorder))
-		error_set(&ev->error, ERR_GONE, "stdout is gone");
+	if (gone)
+		error_set(&ev->error, ERR_GONE, "%s is gone", gone);
 	else if (w->supervisor && supervisor_lost(w->supervisor))
 		error_set(&ev->error, ERR_GONE, "the supervisor process is lost");
 	else

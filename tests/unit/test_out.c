@@ -446,6 +446,7 @@ static void one_output_gone_leaves_the_other(void **state)
 	assert_int_equal(recorder_emit(r, &ev, &e), -1);
 	assert_int_equal(e.code, ERR_GONE);
 	assert_true(recorder_gone(r));
+	assert_string_equal(recorder_what_is_gone(r), "stdout");
 	assert_int_equal(recorder_emit(r, &ev, &e), -1);
 	recorder_free(r);
 	assert_int_equal(fstat(file, &st), 0);
@@ -459,6 +460,7 @@ static void one_output_gone_leaves_the_other(void **state)
 	assert_int_equal(recorder_emit(r, &ev, &e), -1); /* said once, so that the result can follow */
 	assert_string_equal(e.msg, "cannot write to events file '/dev/full': No space left on device");
 	assert_true(recorder_gone(r));
+	assert_string_equal(recorder_what_is_gone(r), "the events file");
 	assert_int_equal(recorder_emit(r, &ev, &e), 0);
 	recorder_free(r);
 	assert_int_equal(fstat(file, &st), 0);
