@@ -33,6 +33,9 @@ typedef int (*libarchive_on_close)(struct archive *, void *ctx);
 	F(int, read_support_filter_xz, (struct archive *))                                                             \
 	F(int, read_support_filter_zstd, (struct archive *))                                                           \
 	F(int, read_support_filter_lz4, (struct archive *))                                                            \
+	F(int, read_support_filter_lzma, (struct archive *))                                                           \
+	F(int, read_support_filter_lzip, (struct archive *))                                                           \
+	F(int, read_support_filter_compress, (struct archive *))                                                       \
 	F(int, read_support_format_tar, (struct archive *))                                                            \
 	F(int, read_support_format_zip, (struct archive *))                                                            \
 	F(int, read_support_format_7zip, (struct archive *))                                                           \

@@ -16,6 +16,9 @@ int libarchive_read_fd(const struct libarchive_api *la, struct archive *a, int f
 	la->read_support_filter_xz(a);
 	la->read_support_filter_zstd(a);
 	la->read_support_filter_lz4(a);
+	la->read_support_filter_lzma(a);
+	la->read_support_filter_lzip(a);
+	la->read_support_filter_compress(a);
 	la->read_support_format_tar(a);
 	la->read_support_format_zip(a);
 	la->read_support_format_7zip(a);

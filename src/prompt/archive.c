@@ -31,6 +31,9 @@ bool archive_is(const char *head, size_t n)
 		  "7zXZ\0" },
 		{ 4, 6, "1AY&SY" }, /* of bzip2: what stands before it may begin a text */
 		{ 0, 4, "\x04\x22\x4D\x18" },
+		{ 0, 3, "]\0\0" }, /* lzma */
+		{ 0, 4, "LZIP" },
+		{ 0, 2, "\x1F\x9D" }, /* compress */
 		{ 0, 4, "PK\3\4" },
 		{ 0, 4, "PK\5\6" },
 		{ 0, 6, "7z\xBC\xAF\x27\x1C" },

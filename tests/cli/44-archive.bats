@@ -120,7 +120,8 @@ refused() {
 
 @test "the formats and compressions" {
 	local name
-	for name in good.tar good.tar.gz good.tar.bz2 good.tar.xz good.tar.zst good.tar.lz4 good.zip good.7z; do
+	for name in good.tar good.tar.gz good.tar.bz2 good.tar.xz good.tar.zst good.tar.lz4 good.tar.lzma good.tar.lz good.tar.Z \
+		good.zip good.7z; do
 		pack "$name"
 		unpack "$name"
 		exits 0 completed

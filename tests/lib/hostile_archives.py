@@ -221,7 +221,8 @@ def written(fmt, filt=None, data=b"0123456789" * 360):
 
 FILES["good.7z"] = lambda: written("7zip")
 FILES["good.tar.zst"] = lambda: written("pax_restricted", "zstd")
-FILES["good.tar.lz4"] = lambda: written("pax_restricted", "lz4")
+for ending, name in ("lz4", "lz4"), ("lzma", "lzma"), ("lz", "lzip"), ("Z", "compress"):
+    FILES["good.tar." + ending] = lambda name=name: written("pax_restricted", name)
 FILES["good.tar.gz"] = lambda: gzip.compress(GOOD)
 FILES["good.tar.bz2"] = lambda: bz2.compress(GOOD)
 FILES["good.tar.xz"] = lambda: lzma.compress(GOOD)
