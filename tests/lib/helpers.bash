@@ -11,26 +11,45 @@ LIB=$QUERN_SRC/tests/lib
 find_python() {
 	local p
 	for p in /usr/bin/python3 python3; do
-		"$p" -c 'import jsonschema' 2>/dev/null && { "$p" -c 'import sys; print(sys.executable)'; return; }
+		"$p" -c 'import sys, importlib.util as u; u.find_spec("jsonschema") or sys.exit(1); print(sys.executable)' 2>/dev/null && return
 	done
 	echo python3
 }
 
 setup_file() {
+	trap - DEBUG
 	PY=$(find_python)
 	export PY QUERN QUERN_SRC
-	# Once a file: the schema that all lines of stdout obey.
+	# Once a file: the schema that all lines of stdout obey, and one that holds them against it and starts the servers.
 	export SCHEMA=$BATS_FILE_TMPDIR/events.json
 	"$QUERN" --print-schema events >"$SCHEMA"
-	# And one that holds them against it: to start it costs more than what it checks.
 	mkfifo "$SCHEMA.ask" "$SCHEMA.answer"
-	"$PY" "$LIB/validate.py" "$SCHEMA" "$SCHEMA.ask" "$SCHEMA.answer" </dev/null >/dev/null 2>&1 3>&- &
-	export VALIDATOR=$!
+	PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=${QUERN_BUILD:-$BATS_RUN_TMPDIR}/tests/pyc \
+		"$PY" "$LIB/companion.py" "$SCHEMA" "$SCHEMA.ask" "$SCHEMA.answer" </dev/null >/dev/null 2>"$SCHEMA.err" 3>&- &
+	export COMPANION=$!
 }
 
-teardown_file() { kill "$VALIDATOR" 2>/dev/null || true; }
+teardown_file() { kill "$COMPANION" 2>/dev/null || true; }
+
+# companion FIELD...: a line to the companion, whose answer is to be read from $SCHEMA.answer
+companion() {
+	local IFS=$'\x1f'
+	kill -0 "$COMPANION" || { cat "$SCHEMA.err"; return 1; }
+	printf '%s\n' "$*" >"$SCHEMA.ask"
+}
+
+# Bats notes the stack before each command of a test, for the message when one fails: that costs more than the commands.
+# Noted where one fails, it says the same.
+cheap_traps() {
+	[ "$(type -t bats_capture_stack_trace)" = function ] || return 0
+	trap - DEBUG
+	BATS_DEBUG_LAST_STACK_TRACE=() BATS_DEBUG_LASTLAST_STACK_TRACE=() BATS_DEBUG_LAST_LINENO=()
+	trap 'bats_error_trap; note_failure' ERR
+}
+note_failure() { bats_capture_stack_trace; }
 
 setup() {
+	cheap_traps
 	T=$BATS_TEST_TMPDIR
 	mkdir -p "$T/home" "$T/tmp" "$T/state" "$T/work" "$T/log"
 	local v
@@ -44,7 +63,7 @@ setup() {
 	export HOME=$T/home TMPDIR=$T/tmp XDG_STATE_HOME=$T/state
 	export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99
 	cd "$T/work" || return 1
-	SERVER_PID='' PORT='' BASE='' NO_CHECK='' LIMIT=40 RUNS=0
+	SERVERS='' SERVER_PID='' PORT='' BASE='' NO_CHECK='' LIMIT=40 RUNS=0
 	extra_setup
 }
 
@@ -72,17 +91,17 @@ serve() {
 # serve_file [SERVER-OPTION]...: the same, of answers that stand in $T/script.json already
 serve_file() {
 	# shellcheck disable=SC2086 # one word or none
-	exec {SERVER_FD}< <(exec env PYTHONPYCACHEPREFIX="$BATS_RUN_TMPDIR/pyc" "$PY" -S "$LIB/server.py" --log "$T/log" $NO_CHECK "$@" "$T/script.json" 3>&- 2>"$T/server.err")
-	SERVER_PID=$!
-	read -r -t 20 _ PORT <&"$SERVER_FD" || { cat "$T/server.err"; return 1; }
+	companion serve "$PWD" "$T/server.err" --log "$T/log" $NO_CHECK "$@" "$T/script.json" || return 1
+	read -r -t 60 _ PORT SERVER_PID <"$SCHEMA.answer" || { cat "$T/server.err"; return 1; }
+	SERVERS+=" $SERVER_PID"
 	BASE=http://127.0.0.1:$PORT
 }
 
 stop_server() {
-	[ -n "$SERVER_PID" ] || return 0
-	kill "$SERVER_PID" 2>/dev/null || true
-	exec {SERVER_FD}<&-
-	SERVER_PID=''
+	[ -n "$SERVERS" ] || return 0
+	# shellcheck disable=SC2086 # words
+	kill $SERVERS 2>/dev/null || true
+	SERVERS=''
 }
 
 # The same answers in a tape, for a run without a server: tape NAME < YAML
@@ -146,9 +165,8 @@ exits() {
 # RESULT: the last result's exit code, is_error and terminal reason.
 valid_stream() {
 	local problems
-	kill -0 "$VALIDATOR" || return 1
-	printf '%s\n' "${SESSION:-}$T/out" >"$SCHEMA.ask"
-	{ read -r RESULT; problems=$(cat); } <"$SCHEMA.answer"
+	companion check "${SESSION:-}$T/out" || return 1
+	{ read -r RESULT; IFS= read -r -d '' problems || true; } <"$SCHEMA.answer"
 	[ -z "$problems" ] || { printf '%s\n' "$problems"; return 1; }
 }
 

@@ -293,10 +293,43 @@ def die_with_parent(parent):
         sys.exit(1)
 
 
-def main():
-    args = sys.argv[1:]
+class Listening:
+    """A server whose port is open; run() answers until the process ends."""
+
+    def __init__(self, server, port, tls):
+        self.server = server
+        self.context = None
+        if tls:
+            import ssl
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(*tls)
+        self.ear = socket.socket()
+        self.ear.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.ear.bind(("127.0.0.1", port))
+        self.ear.listen(128)
+        self.port = self.ear.getsockname()[1]
+
+    def talk(self, conn):
+        try:
+            conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self.context:
+                conn = self.context.wrap_socket(conn, server_side=True)
+        except OSError as e:
+            self.server.note("tls-errors", str(e))
+            return
+        self.server.serve(conn)
+
+    def run(self):
+        while True:
+            conn, peer = self.ear.accept()
+            self.server.note("connections", f"{peer[1]}")
+            threading.Thread(target=self.talk, args=(conn,), daemon=True).start()
+
+
+def listen(args):
+    """A server as the arguments want it."""
+    args = list(args)
     port, log, tls, check = 0, None, None, True
-    parent = os.getppid()
     while args and args[0].startswith("--"):
         option = args.pop(0)
         if option == "--port":
@@ -311,37 +344,18 @@ def main():
             sys.exit(f"server.py: unknown option {option}")
     if len(args) != 1:
         sys.exit(__doc__)
-    die_with_parent(parent)
+    die_with_parent(os.getppid())
     with open(args[0], encoding="utf-8") as f:
         script = json.load(f)
     if log:
         os.makedirs(log, exist_ok=True)
-    server = Server(script, os.path.dirname(os.path.abspath(args[0])), log, check)
-    context = None
-    if tls:
-        import ssl
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*tls)
-    ear = socket.socket()
-    ear.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    ear.bind(("127.0.0.1", port))
-    ear.listen(128)
-    print("PORT", ear.getsockname()[1], flush=True)
+    return Listening(Server(script, os.path.dirname(os.path.abspath(args[0])), log, check), port, tls)
 
-    def start(conn):
-        try:
-            conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if context:
-                conn = context.wrap_socket(conn, server_side=True)
-        except OSError as e:
-            server.note("tls-errors", str(e))
-            return
-        server.serve(conn)
 
-    while True:
-        conn, peer = ear.accept()
-        server.note("connections", f"{peer[1]}")
-        threading.Thread(target=start, args=(conn,), daemon=True).start()
+def main():
+    listening = listen(sys.argv[1:])
+    print("PORT", listening.port, flush=True)
+    listening.run()
 
 
 if __name__ == "__main__":

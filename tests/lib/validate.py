@@ -4,28 +4,20 @@
 Every line against the schema, and what holds between lines. Prints nothing and exits 0 when all is well, else
 one line a problem and exits 1.
 
-validate.py SCHEMA.json ASK ANSWER does so for many runs, since to start costs more than to check: each line that
-comes through the named pipe ASK is the path of a run's events; a line with its result's exit code, is_error and terminal reason and then its problems go into the
-named pipe ANSWER.
-
 A path with a + in front holds a session (--input-format stream-json): an init and a result for each message, and
 between them nothing but answers to control requests and messages that are shown again.
 """
-import ctypes
 import json
-import signal
 import sys
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 MAX_LINE = 1 << 20
-PR_SET_PDEATHSIG = 1
 
 
 def make_validators(schema):
     """A line is held against its own kind's branch, so that an error names the member that is wrong."""
-    Draft202012Validator.check_schema(schema)
     validators = {}
     for branch in schema["oneOf"]:
         props = branch["properties"]
@@ -198,25 +190,15 @@ def check_file(validators, path):
         return [f"{path}: {error!r}"], ""
 
 
-def serve(validators, ask, answer):
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    while True:
-        with open(ask, encoding="utf-8") as requests:
-            for path in requests:
-                problems, said = check_file(validators, path.rstrip("\n"))
-                with open(answer, "w", encoding="utf-8") as out:
-                    out.write(f"{said}\n")
-                    out.writelines(f"{problem}\n" for problem in problems)
+def load(path):
+    with open(path, encoding="utf-8") as f:
+        return make_validators(json.load(f))
 
 
 def main():
-    if len(sys.argv) not in (2, 4):
-        sys.exit(f"usage: {sys.argv[0]} SCHEMA.json [ASK ANSWER] <EVENTS")
-    with open(sys.argv[1], encoding="utf-8") as f:
-        validators = make_validators(json.load(f))
-    if len(sys.argv) == 4:
-        serve(validators, *sys.argv[2:])
-    problems, _ = check(validators, sys.stdin.buffer)
+    if len(sys.argv) != 2:
+        sys.exit(f"usage: {sys.argv[0]} SCHEMA.json <EVENTS")
+    problems, _ = check(load(sys.argv[1]), sys.stdin.buffer)
     for problem in problems:
         print(problem)
     sys.exit(1 if problems else 0)
