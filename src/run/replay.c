@@ -91,7 +91,8 @@ static int take_description(struct world *w, const struct buf *text, struct erro
 		return error_prefix(e, "quern.json");
 	int64_t version = json_int_or(&doc, json_get(&doc, json_root(&doc), "version"), 0);
 	char *id = member(&doc, "session_id");
-	r->described = id && strlen(id) == UUID_LEN && version == BUNDLE_VERSION;
+	bool named = id && strlen(id) == UUID_LEN && strspn(id, "0123456789abcdef-") == UUID_LEN;
+	r->described = named && version == BUNDLE_VERSION;
 	if (r->described) {
 		memcpy(w->session_id, id, sizeof w->session_id);
 		r->environment = member(&doc, "environment");
@@ -101,6 +102,8 @@ static int take_description(struct world *w, const struct buf *text, struct erro
 	json_release(&doc);
 	if (r->described)
 		return 0;
+	if (version == BUNDLE_VERSION) /* directories are named by it */
+		return error_set(e, ERR_INPUT, "quern.json: 'session_id' is no UUID");
 	return error_set(e, ERR_INPUT, "quern.json: version %lld of a bundle is not known", (long long)version);
 }
 
@@ -301,8 +304,10 @@ static struct message *first_message(const struct replay *r, const char *body, s
 	struct json doc = JSON_INIT;
 	struct message *m = NULL;
 
-	if (json_parse(&doc, body, n, JSON_BORROW, e))
+	if (json_parse(&doc, body, n, JSON_BORROW, e)) {
+		error_prefix(e, "the first request of the bundle");
 		return NULL;
+	}
 	int first = json_first(&doc, json_get(&doc, json_root(&doc), "messages"));
 	int content = json_get(&doc, first, "content");
 	m = message_new(ROLE_USER);

@@ -51,18 +51,21 @@ static struct known *find(const struct replay_tools *t, const char *id)
 	return NULL;
 }
 
-/* Takes the id. NULL: no memory, or there was none. */
-static struct known *find_or_add(struct replay_tools *t, char *id)
+/* The call with that id, which is there then. 1: *k is it, 0: it is no id, -1: no memory. */
+static int find_or_add(struct replay_tools *t, const struct json *doc, int tok, struct known **k, struct error *e)
 {
-	struct known *k = id ? find(t, id) : NULL;
+	char *id = json_strdup(doc, tok, NULL);
 
-	if (id && !k && !ARRAY_GROW(t->v, t->n, t->cap)) {
-		k = &t->v[t->n++];
-		*k = (struct known){ .id = id };
-		return k;
+	if (json_type(doc, tok) != JSON_STRING)
+		return 0;
+	*k = id ? find(t, id) : NULL;
+	if (id && !*k && !ARRAY_GROW(t->v, t->n, t->cap)) {
+		*k = &t->v[t->n++];
+		**k = (struct known){ .id = id };
+		return 1;
 	}
 	free(id);
-	return k;
+	return *k ? 1 : error_nomem(e);
 }
 
 /* ---- from the events ---- */
@@ -70,10 +73,11 @@ static struct known *find_or_add(struct replay_tools *t, char *id)
 static int take_result(struct replay_tools *t, const struct json *doc, int block, struct error *e)
 {
 	int root = json_root(doc), content = json_get(doc, block, "content");
-	struct known *k = find_or_add(t, json_strdup(doc, json_get(doc, block, "tool_use_id"), NULL));
+	struct known *k;
+	int rc = find_or_add(t, doc, json_get(doc, block, "tool_use_id"), &k, e);
 
-	if (!k)
-		return error_nomem(e);
+	if (rc <= 0)
+		return rc;
 	if (k->returned) /* it is shown again */
 		return 0;
 	k->returned = true;
@@ -92,10 +96,11 @@ static int take_denial(struct replay_tools *t, const struct json *doc, struct er
 {
 	static const char *const reasons[] = { "mode", "rule", "path", "safetyCheck", "command", "hook" };
 	int reason = json_get(doc, json_root(doc), "decision_reason_type");
-	struct known *k = find_or_add(t, json_strdup(doc, json_get(doc, json_root(doc), "tool_use_id"), NULL));
+	struct known *k;
+	int rc = find_or_add(t, doc, json_get(doc, json_root(doc), "tool_use_id"), &k, e);
 
-	if (!k)
-		return error_nomem(e);
+	if (rc <= 0)
+		return rc;
 	k->denied = "mode";
 	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
 		if (json_eq(doc, reason, reasons[i]))
@@ -105,10 +110,11 @@ static int take_denial(struct replay_tools *t, const struct json *doc, struct er
 
 static int take_start(struct replay_tools *t, const struct json *doc, struct error *e)
 {
-	struct known *k = find_or_add(t, json_strdup(doc, json_get(doc, json_root(doc), "tool_use_id"), NULL));
+	struct known *k;
+	int rc = find_or_add(t, doc, json_get(doc, json_root(doc), "tool_use_id"), &k, e);
 
-	if (!k)
-		return error_nomem(e);
+	if (rc <= 0)
+		return rc;
 	k->started = true;
 	return 0;
 }

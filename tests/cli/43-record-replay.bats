@@ -368,3 +368,34 @@ same_again_without() {
 	is "$rc" 2
 	err_has "the run in it went on from another record, and cannot be replayed without its beginning"
 }
+
+@test "records that nobody wrote so end in one line, and neither crash nor hang" {
+	serve "$(script "$(bash_call 'cat f' b1)" "$(call Read '{"file_path":"f"}' r1)" "$(say end)")"
+	echo then >f
+	record --allowedTools Bash --settings '{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"true"}]}]}}'
+	exits 0
+	stop_server
+	BASE='' LIMIT=20
+	mkdir "$T/odd"
+	for name in $("$PY" "$LIB/odd_records.py" "$T/run.tar.zst" "$T/odd"); do
+		for how in '' --replay-tools; do
+			# shellcheck disable=SC2086 # one word or none
+			q --replay "$T/odd/$name.tar.zst" -v $how --set limits.wall_time=10s
+			case $rc in
+			0 | 2 | 20 | 50 | 75) ;;
+			30) [ $name = answers-odd ] || { echo "$name $how"; show; return 1; } ;;
+			143) case $name in interrupt-*) ;; *) echo "$name $how"; show; return 1 ;; esac ;;
+			*) echo "$name $how"; show; return 1 ;;
+			esac
+			[ "$rc" = 0 ] || [ -s "$T/err" ] || { echo "$name $how: says nothing"; return 1; }
+			run ! grep -q $'\x1b' "$T/err"
+			echo "$name: $rc: $(tail -n 1 "$T/err")" >>"$T/told"
+		done
+	done
+	for line in "session-of-path: 2: " "interrupt-kill: 2: " "name-up: 2: " "negative-ordinal: 2: " "request-of-none: 2: " \
+		"interrupt-early: 143: " "no-responses: 50: "; do
+		is "$(grep -c "^$line" "$T/told")" 2
+	done
+	has "$(cat "$T/told")" "quern.json: 'session_id' is no UUID"
+	has "$(cat "$T/told")" "the first request of the bundle: offset 0"
+}
