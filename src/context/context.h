@@ -119,6 +119,7 @@ struct result_text {
 	const char *text; /* NULL: no text (an image); it is left as it is */
 	size_t len;
 	size_t allowed; /* set by result_budget: len, or less if it is to be cut to that */
+	bool known;     /* the caller's: len will be no other */
 };
 /* Decides what each may have: none over each_max, together at most all_max, the largest are cut first and evenly. */
 void result_budget(struct result_text *v, size_t n, size_t each_max, size_t all_max);

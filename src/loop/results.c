@@ -74,6 +74,22 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/* What a text takes in a request, about: binary data takes up to six times its bytes. The bounds are held against
+ * this, as the estimate is, or a result could take more of the window than all of it. */
+static size_t weight_of(const char *text, size_t n)
+{
+	size_t weight = n;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)text[i];
+		if (c < 0x20)
+			weight += c && strchr("\b\f\n\r\t", c) ? 1 : 5;
+		else
+			weight += c == '"' || c == '\\';
+	}
+	return weight;
+}
+
 /* What each may have; a call that is not done is taken for one that brings as much as it can. */
 static void allot(struct results *r)
 {
@@ -89,24 +105,33 @@ static void allot(struct results *r)
 		const struct executor_call *c = &x->calls[i];
 		const struct tool_result *res = &c->result;
 		bool done = c->state == CALL_COMPLETED || c->state == CALL_YIELDED;
-		r->v[i] = (struct result_text){ .text = "", .len = done ? res->text_len : each };
-		if (done && (res->content_json || !res->text))
-			r->v[i].text = NULL;
+		bool text = done && res->text && !res->content_json;
+		if (done && r->v[i].known)
+			continue;
+		r->v[i] = (struct result_text){ .text = !done || text ? "" : NULL, .len = each, .known = done };
+		if (done)
+			r->v[i].len = text ? weight_of(res->text, res->text_len) : res->text_len;
 	}
 	result_budget(r->v, x->n, each, all);
 }
 
+/* Head and tail may weigh more than the whole of which they are: then once more, and once again. */
 static void shorten(struct results *r, struct executor_call *c, size_t allowed)
 {
 	const struct loop_deps *d = r->l->deps;
-	size_t before = c->result.text_len;
+	struct tool_result *res = &c->result;
+	size_t before = weight_of(res->text, res->text_len), weight = before;
 
-	if (d->tool_shorten(d->ctx, c->use->id, &c->result, allowed)) {
-		r->l->nomem = true;
-		return;
+	for (int tries = 3; tries && weight > allowed; tries--) {
+		size_t bytes = (size_t)((double)res->text_len * (double)allowed / (double)weight);
+		if (d->tool_shorten(d->ctx, c->use->id, res, bytes)) {
+			r->l->nomem = true;
+			return;
+		}
+		weight = weight_of(res->text, res->text_len);
 	}
-	if (c->result.text_len < before)
-		r->cut_bytes += before - c->result.text_len;
+	if (weight < before)
+		r->cut_bytes += before - weight;
 }
 
 void results_yield(struct results *r)

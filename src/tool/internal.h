@@ -338,6 +338,8 @@ void result_append_line(struct toolbox *t, struct tool_result *out, const char *
 void result_cut(struct buf *out, const char *text, size_t n, size_t shown);
 /* What a result that is stored whole says before its first and last part. */
 void result_persisted(struct buf *b, const char *path, bool whole, uint64_t total);
+/* The path, of *n bytes, that such a text names; NULL: it is none, or names none. */
+const char *result_persisted_path(const char *text, size_t *n);
 extern const char result_persisted_parts[], result_persisted_end[];
 /* Takes a JSON object (masked) as the structured result. */
 void result_structured(struct toolbox *t, struct tool_result *out, struct buf *json);

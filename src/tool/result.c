@@ -316,16 +316,28 @@ void result_cut(struct buf *out, const char *text, size_t n, size_t shown)
 
 const char result_persisted_parts[] = "First and last part:\n\n";
 const char result_persisted_end[] = "\n</persisted-output>";
+static const char persisted_begin[] = "<persisted-output>\nOutput is too large (", saved_in[] = " is saved in ";
 
 void result_persisted(struct buf *b, const char *path, bool whole, uint64_t total)
 {
-	buf_addf(b, "<persisted-output>\nOutput is too large (%llu bytes)", (unsigned long long)total);
+	buf_addf(b, "%s%llu bytes)", persisted_begin, (unsigned long long)total);
 	if (path)
-		buf_addf(b, ". %s is saved in %s; use Read with offset and limit, or Grep, on that file.\n",
-		         whole ? "All of it" : "Its beginning", path);
+		buf_addf(b, ". %s%s%s; use Read with offset and limit, or Grep, on that file.\n",
+		         whole ? "All of it" : "Its beginning", saved_in, path);
 	else
 		buf_adds(b, " and could not be saved.\n");
 	buf_adds(b, result_persisted_parts);
+}
+
+const char *result_persisted_path(const char *text, size_t *n)
+{
+	const char *line = text + strlen(persisted_begin);
+
+	if (strncmp(text, persisted_begin, strlen(persisted_begin)) != 0)
+		return NULL;
+	const char *at = strstr(line, saved_in), *path = at ? at + strlen(saved_in) : NULL;
+	*n = path ? strcspn(path, ";\n") : 0;
+	return path && path < line + strcspn(line, "\n") && path[*n] == ';' ? path : NULL;
 }
 
 static void finish_large(struct call *c, struct tool_result *out, struct buf *b, bool stored, bool is_error)

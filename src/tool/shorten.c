@@ -30,6 +30,23 @@ static char *store(struct toolbox *t, const char *id, const struct tool_result *
 	return path;
 }
 
+/* A result that stands in the conversation says itself where all of it is: a file in the run directory. */
+static char *named_file(struct toolbox *t, const char *text)
+{
+	const char *dir = t->cfg.run_dir ? run_dir_made(t->cfg.run_dir) : NULL;
+	size_t n, k = dir ? strlen(dir) : 0;
+	const char *at = result_persisted_path(text, &n);
+
+	if (!k || !at || n <= k || strncmp(at, dir, k) != 0 || at[k] != '/' || memchr(at + k + 1, '/', n - k - 1))
+		return NULL;
+	char *path = strndup(at, n);
+	if (path && access(path, R_OK)) {
+		free(path);
+		path = NULL;
+	}
+	return path;
+}
+
 /* Where head and tail begin in a text that says already where all of it is; 0: it does not. */
 static size_t parts_at(const struct tool_result *res)
 {
@@ -73,6 +90,8 @@ int toolbox_shorten(struct toolbox *t, const char *tool_use_id, struct tool_resu
 
 	if (!res->text || res->text_len <= allowed || res->text_len <= NOT_WORTH_IT)
 		return 0;
+	if (!res->file)
+		res->file = named_file(t, res->text);
 	from = parts_at(res);
 	if (!from)
 		path = store(t, tool_use_id, res);

@@ -117,7 +117,7 @@ static void put_call(struct writer *w)
 		return;
 	}
 	if (s->moods.large || sim_one_in(s, 3))
-		snprintf(extra, sizeof extra, ",\"size\":%u", draw_size(s));
+		snprintf(extra, sizeof extra, ",\"size\":%u%s", draw_size(s), sim_one_in(s, 8) ? ",\"binary\":1" : "");
 	else if (sim_one_in(s, 20))
 		snprintf(extra, sizeof extra, ",\"image\":1");
 	else if (sim_one_in(s, 20) && !s->calm)

@@ -18,6 +18,11 @@ void check_results(struct sim *s, const struct step *step)
 		sim_problem(s, "a result for '%s', which was not called", b->id);
 	if (list_has(w->answered, w->nanswered, b->id))
 		sim_problem(s, "two results for '%s'", b->id);
+	/* a quarter of the window at most, by the estimate's own measure, at four bytes a token; a note of it aside */
+	int64_t window = s->cfg.context.window ? s->cfg.context.window : s->cfg.nfallbacks ? 0 : s->cfg.row->window;
+	if (window && b->text && (int64_t)b->json_len > window + 500)
+		sim_problem(s, "the result of '%s' takes %zu bytes in a window of %lld tokens", b->id, b->json_len,
+		            (long long)window);
 }
 
 void check_all_answered(struct sim *s, const struct step *step)

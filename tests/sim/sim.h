@@ -19,7 +19,7 @@
  * that fails after it ran (as Bash does), Slow* takes 100 s, others 10 ms (or what "ms" in the input says). Refuse* is
  * an unsafe call that is denied only when its hooks have answered. "size" in the input is the result's length in bytes,
  * "image" makes it a picture, "undead" a call that does not end when it is cancelled; "context" is a text beside the
- * result, "ends" says why the run ends with this call.
+ * result, "ends" says why the run ends with this call; with "binary" the size is of bytes that are written as six.
  *
  * With a window the model counts what it is sent, and answers as servers do what does not fit; such a request uses up
  * no line of a script.

@@ -17,12 +17,12 @@ static void set_text(struct tool_result *r, const char *t, bool is_error)
 	r->is_error = is_error;
 }
 
-/* So long a text that it takes memory and time, and is not all the same. */
-static void set_size(struct tool_result *r, size_t n)
+/* So long a text that it takes memory and time, of one byte. */
+static void set_size(struct tool_result *r, size_t n, char byte)
 {
 	free(r->text);
 	r->text = malloc(n + 1);
-	memset(r->text, 'r', n);
+	memset(r->text, byte, n);
 	r->text[n] = '\0';
 	r->text_len = n;
 }
@@ -106,7 +106,7 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 	bool fails = sim_begins(use->name, "Fail");
 	set_text(&q->result, fails ? "Exit code 1" : "ok", fails);
 	if ((ms = strstr(use->input, "\"size\":")))
-		set_size(&q->result, strtoul(ms + 7, NULL, 10));
+		set_size(&q->result, strtoul(ms + 7, NULL, 10), strstr(use->input, "\"binary\"") ? '\1' : 'r');
 	if (strstr(use->input, "\"image\""))
 		set_image(&q->result);
 	q->undead = strstr(use->input, "\"undead\"") != NULL;

@@ -165,6 +165,22 @@ static void a_certain_length_does_not_wait(void **state)
 	sim_release(&s);
 }
 
+/* A byte that is written as six takes as much of the window as six: what is held against the bound is what is sent. */
+static void binary_data_counts_as_it_is_sent(void **state)
+{
+	static struct sim s;
+
+	(void)state;
+	play(&s, "use SafeA a {\"size\":7000,\"binary\":1} | use SafeB b {\"size\":1200,\"binary\":1}", 10000);
+	assert_true(seen.len[0] <= 7500 / 6 + 100 && seen.len[0] > 1000);
+	assert_true(seen.file[0]);
+	assert_int_equal(seen.len[1], 1200);
+	assert_false(seen.file[1]);
+	assert_true(seen.before > (7000 + 1200) * 6 / 4 && seen.before < 60000 / 4);
+	assert_true(seen.freed > (7000 * 6 - 7500) / 4 - 1);
+	sim_release(&s);
+}
+
 static void a_picture_is_not_counted(void **state)
 {
 	static struct sim s;
@@ -230,7 +246,7 @@ int main(void)
 		cmocka_unit_test(what_fits_is_left_alone),        cmocka_unit_test(one_that_is_too_long_is_cut),
 		cmocka_unit_test(the_largest_give_way_evenly),    cmocka_unit_test(a_certain_length_does_not_wait),
 		cmocka_unit_test(a_picture_is_not_counted),       cmocka_unit_test(there_is_a_bound_in_any_window),
-		cmocka_unit_test(when_calls_end_does_not_matter),
+		cmocka_unit_test(when_calls_end_does_not_matter), cmocka_unit_test(binary_data_counts_as_it_is_sent),
 	};
 
 	return cmocka_run_group_tests_name("loop_results", tests, NULL, NULL);

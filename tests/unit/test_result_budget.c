@@ -29,7 +29,7 @@ static void test_table(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		struct result_text v[6] = { { NULL, 0, 0 } };
+		struct result_text v[6] = { { .text = NULL } };
 		size_t n = 0;
 		for (; n < 6 && cases[i].len[n]; n++)
 			v[n] = (struct result_text){ .text = "", .len = cases[i].len[n] };
@@ -41,7 +41,7 @@ static void test_table(void **state)
 
 static void test_pictures_are_left(void **state)
 {
-	struct result_text v[] = { { NULL, 5000, 0 }, { "", 500, 0 } };
+	struct result_text v[] = { { .text = NULL, .len = 5000 }, { .text = "", .len = 500 } };
 
 	(void)state;
 	result_budget(v, 2, 1000, 100);
