@@ -56,8 +56,10 @@ const struct job_note job_notes[] = {
 	  "is in changes.tar.zst in the run directory, which the result names; a run that goes "
 	  "on from its record (resume) has it again. A run that is killed leaves the copy, which is gone on with "
 	  "likewise; one that is killed while it commits leaves each file old or new, and a directory .quern-commit-ID "
-	  "in the workspace: the run that goes on finishes the commit and removes it. Paths of the workspace in the "
-	  "prompt still mean the original, which tools cannot write in a sandbox" },
+	  "in the workspace: the run that goes on finishes the commit and removes it. The next run with a "
+	  "transaction removes such copies, unless there is work in them that the workspace does not have, and such "
+	  "directories (-v says which). Paths of the workspace in the prompt still mean the original, which tools "
+	  "cannot write in a sandbox" },
 	{ "env", "They win over what is inherited" },
 	{ "limits.max_turns",
 	  "The answers that were taken into the conversation count; those that were withdrawn and repeated do not" },

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "record/event.h"
+#include "workspace/workspace.h"
 
 struct world;
 
@@ -21,6 +22,8 @@ struct changing {
 	const char *dir;  /* where the model works */
 	const char *was;  /* the files as they were before, for a patch or to commit to; NULL */
 	const char *ours; /* a directory of ours, with the copy in it if one is needed; NULL = none */
+	int lock;         /* on that, as long as we live; -1 = none */
+	bool busy;        /* what the run would go on in is another one's, that is alive */
 	const char *save, *patch;
 	const char *const *skip;  /* our own output files, relative */
 	struct buf before, after; /* scans as text */
@@ -41,14 +44,24 @@ int changing_call(struct world *w, const char *name, const char *dir, const stru
 /* What is in dir as `after` tells, but for what is there as `before` tells, goes into an archive. */
 int changing_save(struct world *w, const char *dir, const struct buf *before, const struct buf *after, const char *path,
                   const struct changing_limits *l, struct error *e);
-/* A directory that only we can enter: beside the workspace, else for temporary files. NULL with *e. */
+
+/* ---- ours.c ---- */
+/* A directory that only we can enter: beside the workspace, else for temporary files. It is locked from now on. NULL
+ * with *e. */
 const char *changing_ours(struct world *w, struct error *e);
+/* Locks one that was found. False, and c->busy: somebody else has it. */
+bool changing_lock(struct changing *c);
+void changing_unlock(struct changing *c);
+/* Removes what killed runs on this workspace have left there, unless it is of use to somebody. */
+void changing_sweep(struct world *w, const struct changing_limits *l);
+
+/* ---- transaction.c ---- */
 /* The model works in the copy, or the copy is what the files are compared with. */
 void changing_use_copy(struct world *w, const char *copy);
 
 /* ---- kept.c ---- */
 
-#define KEPT_SUMS "before.sums" /* in the directory of ours: while it is there, what is beside it is whole */
+#define KEPT_SUMS COPY_SUMS /* in the directory of ours: while it is there, what is beside it is whole */
 
 /* So that a run that goes on from the record of this one finds what is in the directory of ours, if this one is killed.
  * That it cannot is no reason not to begin. */

@@ -18,9 +18,8 @@
 #include "run/world.h"
 #include "workspace/workspace.h"
 
-#define ORIGINAL "original" /* a link to the workspace */
-#define SESSION  "session"  /* a link to the name of the session */
-#define SUMS_OF  ".before"  /* behind an archive's name: the files that it is to be put over */
+#define SESSION "session" /* a link to the name of the session */
+#define SUMS_OF ".before" /* behind an archive's name: the files that it is to be put over */
 
 /* ---- a run that was killed, or could not commit ---- */
 
@@ -40,16 +39,17 @@ static bool mark(const struct changing *c, const char *name, const char *target)
 void kept_mark(const struct world *w)
 {
 	const struct changing *c = w->changing;
-	char sums[4096];
+	char sums[4096], part[4096];
 	int fd = -1;
 
-	if (mark(c, ORIGINAL, c->transaction ? c->was : w->workspace) && mark(c, SESSION, w->session_id) &&
-	    in_ours(c, KEPT_SUMS, sums))
-		fd = private_file(AT_FDCWD, sums);
-	if (fd < 0 || io_write_all(fd, buf_str(&c->before), c->before.len))
-		log_verbose("a run that goes on from this one will not know what the workspace was before");
+	if (mark(c, SESSION, w->session_id) && (!c->transaction || mark(c, COPY_WORKED_IN, strrchr(c->dir, '/') + 1)) &&
+	    in_ours(c, KEPT_SUMS, sums) && in_ours(c, KEPT_SUMS ".part", part))
+		fd = private_file(AT_FDCWD, part);
+	bool whole = fd >= 0 && !io_write_all(fd, buf_str(&c->before), c->before.len);
 	if (fd >= 0)
 		close(fd);
+	if (!whole || rename(part, sums)) /* it appears whole */
+		log_verbose("a run that goes on from this one will not know what the workspace was before");
 }
 
 static bool is_marked(const struct changing *c, const char *name, const char *target)
@@ -69,7 +69,7 @@ static bool is_ours(const struct world *w, const struct changing *c)
 	struct stat st;
 
 	return lstat(c->ours, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077) &&
-	       is_marked(c, ORIGINAL, w->workspace) && is_marked(c, SESSION, w->session_id);
+	       is_marked(c, COPY_ORIGINAL, w->workspace) && is_marked(c, SESSION, w->session_id);
 }
 
 /* A list without hashes is of use only to whoever needs no more. */
@@ -101,8 +101,10 @@ static bool take_left(struct world *w, const char *ours, const char *copy)
 	char sums[4096];
 
 	c->ours = ours;
-	if (*ours && is_ours(w, c) && (!copy || is_copy(copy)) && in_ours(c, KEPT_SUMS, sums) && read_sums(c, sums))
+	if (*ours && is_ours(w, c) && (!copy || is_copy(copy)) && in_ours(c, KEPT_SUMS, sums) && changing_lock(c) &&
+	    read_sums(c, sums))
 		return true;
+	changing_unlock(c);
 	c->ours = NULL;
 	return false;
 }

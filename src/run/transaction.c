@@ -166,37 +166,6 @@ static int find_skipped(struct world *w, const char *dir, struct error *e)
 	return 0;
 }
 
-/* Beside the workspace a copy may share its blocks. */
-const char *changing_ours(struct world *w, struct error *e)
-{
-	const char *slash = strrchr(w->workspace, '/'), *tmp = getenv("TMPDIR");
-	struct buf b = BUF_INIT(4000);
-	const char *made = NULL;
-
-	if (slash && slash[1]) {
-		buf_addf(&b, "%.*s/.%s.quern-XXXXXX", (int)(slash - w->workspace), w->workspace, slash + 1);
-		if (!b.failed && private_temp_dir(b.data))
-			made = arena_strdup(&w->arena, b.data);
-	}
-	if (!made) {
-		buf_clear(&b);
-		buf_addf(&b, "%s/quern-XXXXXX", tmp && tmp[0] == '/' ? tmp : "/tmp");
-		char *real = realpath(tmp && tmp[0] == '/' ? tmp : "/tmp", NULL);
-		bool inside = real && (beneath(real, w->workspace) || !strcmp(real, w->workspace));
-		free(real);
-		if (inside)
-			error_set(e, ERR_INPUT, "a copy of the workspace would be within it: TMPDIR must be elsewhere");
-		else if (!b.failed && private_temp_dir(b.data))
-			made = arena_strdup(&w->arena, b.data);
-		if (inside || made)
-			return buf_release(&b), made;
-	}
-	if (!made)
-		error_sys(e, "cannot make a directory for a copy of the workspace");
-	buf_release(&b);
-	return made;
-}
-
 /* Its name is the workspace's, as that may mean something to the model or to what it runs. */
 static const char *make_copy(struct world *w, const struct changing_limits *l, struct error *e)
 {
@@ -208,6 +177,7 @@ static const char *make_copy(struct world *w, const struct changing_limits *l, s
 	c->ours = changing_ours(w, e);
 	if (!c->ours)
 		return NULL;
+	changing_sweep(w, l);
 	buf_addf(&b, "%s/%s", c->ours, slash && slash[1] ? slash + 1 : "workspace");
 	if (b.failed || !(copy = arena_strdup(&w->arena, buf_str(&b)))) {
 		error_nomem(e);
@@ -250,6 +220,7 @@ int world_begin_changes(struct world *w, struct error *e)
 	buf_init(&c->before, SUMS_MAX);
 	buf_init(&c->after, SUMS_MAX);
 	c->dir = w->workspace;
+	c->lock = -1;
 	c->transaction = job->workspace_transaction;
 	c->alone = !c->transaction && !job->workspace_patch && !job->record_path;
 	w->changing = c;
@@ -261,6 +232,8 @@ int world_begin_changes(struct world *w, struct error *e)
 		return -1;
 	if (kept_find(w))
 		return 0;
+	if (c->busy)
+		return error_set(e, ERR_INPUT, "another run works where this one would go on: wait for its end");
 	if (c->transaction || c->patch) {
 		const char *copy = make_copy(w, &l, e);
 		if (!copy)
@@ -270,8 +243,8 @@ int world_begin_changes(struct world *w, struct error *e)
 	int restored = kept_restore(w, &l, e);
 	if (restored < 0 || (!restored && scan(w, &l, e)))
 		return -1;
-	if (!c->ours && is_told(job))
-		c->ours = changing_ours(w, &why);
+	if (!c->ours && is_told(job) && (c->ours = changing_ours(w, &why)))
+		changing_sweep(w, &l);
 	if (c->ours)
 		kept_mark(w);
 	return 0;
@@ -466,6 +439,7 @@ void world_release_changes(struct world *w)
 		discard(w);
 	else if (c->ours)
 		(void)tree_remove(c->ours);
+	changing_unlock(c);
 	buf_release(&c->before);
 	buf_release(&c->after);
 	w->changing = NULL;

@@ -76,6 +76,10 @@ static int enter(struct beneath *b, const char *name, size_t n)
 	}
 	memcpy(base, name, n);
 	base[n] = '\0';
+	if (!strcmp(base, "..")) {
+		errno = EINVAL;
+		return -1;
+	}
 	int fd = openat(at(b, b->depth), base, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -1;

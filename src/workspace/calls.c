@@ -112,7 +112,8 @@ int call_unpack(const char *in, size_t in_len, int result_fd)
 }
 
 const struct child_call workspace_child_calls[] = {
-	{ "commit", call_commit },   { "copy", call_copy }, { "patch", call_patch }, { "remove", call_remove },
-	{ "restore", call_restore }, { "save", call_save }, { "scan", call_scan },   { "unpack", call_unpack },
+	{ "commit", call_commit }, { "copy", call_copy },       { "patch", call_patch },
+	{ "remove", call_remove }, { "restore", call_restore }, { "save", call_save },
+	{ "scan", call_scan },     { "sweep", call_sweep },     { "unpack", call_unpack },
 };
 const size_t workspace_child_ncalls = sizeof workspace_child_calls / sizeof *workspace_child_calls;

@@ -17,6 +17,7 @@ int call_remove(const char *in, size_t in_len, int result_fd);
 int call_restore(const char *in, size_t in_len, int result_fd);
 int call_save(const char *in, size_t in_len, int result_fd);
 int call_scan(const char *in, size_t in_len, int result_fd);
+int call_sweep(const char *in, size_t in_len, int result_fd);
 int call_unpack(const char *in, size_t in_len, int result_fd);
 
 #endif

@@ -94,15 +94,22 @@ struct scanning {
 	int dir;
 };
 
-static int read_scanning(struct scanning *s, struct input *in, struct error *e)
+static void read_skipped(struct input *in, const char *skip[SKIP_MOST + 1])
 {
 	const char *name;
+	size_t n = 0;
 
+	while (*(name = next(in)))
+		if (n < SKIP_MOST)
+			skip[n++] = name;
+	skip[n] = NULL;
+}
+
+static int read_scanning(struct scanning *s, struct input *in, struct error *e)
+{
 	s->how = next(in);
 	s->path = next(in);
-	for (size_t n = 0; *(name = next(in));)
-		if (n < SKIP_MOST)
-			s->skip[n++] = name;
+	read_skipped(in, s->skip);
 	if (in->p < in->end && next_scan(in, &s->known, e))
 		return -1;
 	s->known.whole = !strcmp(s->how, "whole");
@@ -178,6 +185,46 @@ int call_scan(const char *in, size_t in_len, int result_fd)
 	shut(s.dir);
 	scan_release(&s.known);
 	scan_release(&s.now);
+	return call_end(rc, &e, result_fd);
+}
+
+/* ---- "sweep": the workspace's path, names to skip, "", then directories, each with the prefix of the names in there.
+ * In the workspace; what it tells is a line each. ---- */
+
+static void add_places(struct sandbox_place *places, const struct sweep *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		*places++ = (struct sandbox_place){ s->v[i].fd, REACH_WRITE };
+		*places++ = (struct sandbox_place){ s->v[i].parent, REACH_REMOVE };
+	}
+}
+
+int call_sweep(const char *in, size_t in_len, int result_fd)
+{
+	struct input input = { in, in + in_len };
+	const char *workspace = next(&input), *skip[SKIP_MOST + 1];
+	struct sandbox_place places[1 + 2 * SWEEP_MOST];
+	struct buf told = BUF_INIT((size_t)64 * 1024);
+	struct sweep s = { .n = 0 };
+	struct error e = ERROR_INIT;
+	int dir = here(&e), rc = dir < 0 ? -1 : 0;
+
+	read_skipped(&input, skip);
+	while (!rc && input.p < input.end) {
+		const char *parent = next(&input);
+		sweep_find(&s, workspace, parent, next(&input));
+	}
+	places[0] = (struct sandbox_place){ dir, REACH_WRITE };
+	add_places(places + 1, &s);
+	if (!rc)
+		rc = confine(places, 1 + 2 * s.n, &e);
+	if (!rc)
+		sweep_do(&s, dir, skip, &told);
+	if (!rc && io_write_all(1, buf_str(&told), told.len))
+		rc = error_sys(&e, "cannot tell what is left");
+	sweep_release(&s);
+	buf_release(&told);
+	shut(dir);
 	return call_end(rc, &e, result_fd);
 }
 

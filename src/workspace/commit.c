@@ -171,6 +171,19 @@ static int commit(struct commit *k, struct error *e)
 	return rc;
 }
 
+int workspace_committed(int original_fd, const struct scan *before, const struct scan *after, struct error *e)
+{
+	struct commit k = { .before = before, .after = after, .original = original_fd };
+
+	if (scan_compare(before, after, &k.c, e))
+		return -1;
+	beneath_init(&k.to, original_fd);
+	bool all = count_done(&k) == k.c.n;
+	beneath_release(&k.to);
+	changes_release(&k.c);
+	return all;
+}
+
 int workspace_commit(int original_fd, int copy_fd, const struct scan *before, const struct scan *after, struct error *e)
 {
 	struct commit k = { .before = before, .after = after, .original = original_fd, .copy = copy_fd };

@@ -39,6 +39,23 @@ struct links {
 const char *links_see(struct links *l, const struct stat *st, const char *name);
 void links_release(struct links *l);
 
+/* ---- sweep.c ---- */
+#define SWEEP_MOST 32 /* copies at a time */
+struct swept {
+	int parent, fd; /* locked */
+	char *name;     /* in the parent */
+};
+struct sweep {
+	struct swept v[SWEEP_MOST];
+	size_t n;
+};
+/* Adds those of the workspace that lie in dir, of nobody who is alive. */
+void sweep_find(struct sweep *s, const char *workspace, const char *dir, const char *prefix);
+/* Removes what may go of them, and ends what commits have left in the original; `told` gets a line about each. skip: as
+ * in workspace_scan. */
+void sweep_do(struct sweep *s, int original, const char *const *skip, struct buf *told);
+void sweep_release(struct sweep *s);
+
 /* ---- stage.c ---- */
 #define STAGE_NAME ".quern-commit-" /* how the name of a stage begins, in the original */
 /* Ends what commits that were cut short have left in the directory, which is locked: modes go back, files that were

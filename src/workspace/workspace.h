@@ -116,6 +116,12 @@ int workspace_patch(int before_fd, int after_fd, const struct scan *before, cons
  * holes stay holes; owners are kept where we may, access control lists and user attributes where the file system has
  * them, modes and times always; sockets, fifos, devices, and what a commit was cut short of, are left out. */
 int workspace_copy(int from_fd, int to_fd, struct error *e);
+/* In the directory that a run makes beside the workspace, and has locked (flock) while it lives: a link to the
+ * original; one to the name of the copy, if that is worked in; and the scan of the files as they were, from when on
+ * there may be work in the copy. Without these sums there is none, and whoever finds it may take it away (sweep.c). */
+#define COPY_ORIGINAL  "original"
+#define COPY_WORKED_IN "copy"
+#define COPY_SUMS      "before.sums"
 /* Makes the original what the copy is. Refused before anything is changed if the original is no longer what `before`
  * says in a place that the copy changed, or if there is no room: all new content is written into a directory of its own
  * in the original first. Then each file is put in place by a rename, and last of all what is gone is removed. If that
@@ -124,5 +130,7 @@ int workspace_copy(int from_fd, int to_fd, struct error *e);
  * owner and attributes of those they take the place of; several names of one are that again. */
 int workspace_commit(int original_fd, int copy_fd, const struct scan *before, const struct scan *after,
                      struct error *e);
+/* Is the original what the copy is, wherever that was changed? 1 or 0; -1 with *e: that cannot be said. */
+int workspace_committed(int original_fd, const struct scan *before, const struct scan *after, struct error *e);
 
 #endif

@@ -546,3 +546,76 @@ saved_all() {
 	[ -e "$dir/a" ]
 	rm -rf "$dir"
 }
+
+# killed_in COMMAND FILE: a run that is killed when its command has made that file
+killed_in() {
+	serve "$(script "$(bash_call "$1; sleep 300")")"
+	"$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash --sandbox off </dev/null >"$T/out" 2>"$T/err" 3>&- &
+	local pid=$!
+	wait_for [ -e "$2" ]
+	kill -KILL $pid
+	wait $pid || true
+	stop_server
+	rm -rf "$T/log"
+	mkdir "$T/log"
+}
+# left NAME [ORIGINAL]: as a run leaves it that is killed while it copies
+left() { mkdir -m 700 "$T/$1" && mkdir "$T/$1/work" && echo part >"$T/$1/work/text" && ln -s "${2:-$T/work}" "$T/$1/original"; }
+beside() { (cd "$T" && ls -d .work.quern-* | sed "s/$(basename "$(dirname "$1")")/MINE/" | LC_ALL=C sort | tr '\n' ' '); }
+
+@test "what killed runs have left goes, unless there is work in it that is nowhere else" {
+	local mine
+	job "save: $T/changed.tar.zst"
+	killed_in "touch $T/looked" "$T/looked" # of an unchanged workspace
+	job 'transaction: true'
+	killed_in "touch $T/idle" "$T/idle" # in an unchanged copy
+	killed_in "$WORK; touch $T/worked" "$T/worked"
+	mine=$(copy)
+	left .work.quern-aaaaaa
+	left .work.quern-bbbbbb "$T/other"
+	left .work.quern-cccccc
+	mkdir -m 700 "$T/.work.quern-dddddd" "$T/work/.quern-commit-1-2"
+	left .work.quern-eeeeeeee
+	left tmp/quern-aaaaaa
+	left tmp/quern-bbbbbb "$T/other"
+	flock "$T/.work.quern-cccccc" sh -c "touch '$T/held'; sleep 300" >/dev/null 2>&1 3>&- &
+	local pid=$!
+	wait_for [ -e "$T/held" ]
+	serve "$(script "$(bash_call 'ls -A')" "$(say done)")"
+	q "$T/job.yaml" -p go --allowedTools Bash -v
+	kill $pid
+	pkill -P $pid || true
+	exits 0 completed
+	is "$(beside "$mine")" '.work.quern-bbbbbb .work.quern-cccccc .work.quern-eeeeeeee MINE '
+	is "$(cd "$T/tmp" && ls -d quern-??????)" quern-bbbbbb
+	is "$(grep -c "of a run that was killed is removed" "$T/err")" 2 # the idle one went with the second run
+	is "$(grep -c "$(basename "$(dirname "$mine")").*stays: what it has is nowhere else" "$T/err")" 1
+	same "$T/work" "$T/was"
+	# Somebody does by hand what the run did: now it is somewhere else.
+	bash -c "$WORK"
+	serve "$(script "$(say done)")"
+	q "$T/job.yaml" -p go
+	exits 0 completed
+	[ ! -e "$mine" ]
+	rm -rf "$T"/.work.quern-* "$T"/tmp/*
+}
+
+@test "a copy that a run works in is not gone on with by another" {
+	serve "$(script "$(bash_call "touch started; sleep 300")" "$(say done)")"
+	job 'transaction: true'
+	"$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash </dev/null >"$T/out" 2>"$T/err" 3>&- &
+	local pid=$!
+	wait_for started
+	cp "$T/out" "$T/first"
+	cp "$T/out" "$T/events"
+	q "$T/job.yaml" -p go --allowedTools Bash --resume "$T/events"
+	[ "$rc" = 2 ]
+	err_has 'another run works where'
+	kill -KILL $pid
+	wait $pid || true
+	q "$T/job.yaml" -p go --allowedTools Bash --resume "$T/events"
+	exits 0 completed
+	[ -e started ]
+	nothing_beside
+	rm -rf "$T"/tmp/*
+}

@@ -1,0 +1,145 @@
+/* A directory of ours beside the workspace, for its copy and for what is known of it. */
+#include "run/changing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "record/private.h"
+#include "run/world.h"
+#include "workspace/workspace.h"
+
+#define FOR_TMPDIR "quern-" /* how its name begins that lies there */
+
+static const char *temporary(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	return tmp && tmp[0] == '/' ? tmp : "/tmp";
+}
+
+/* False: somebody who found it before it had its lock has taken it away. Where nothing can be locked nobody takes
+ * anything away. */
+static bool lock(struct changing *c, const char *ours)
+{
+	struct stat st;
+
+	c->lock = open(ours, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	while (c->lock >= 0 && flock(c->lock, LOCK_EX) && errno == EINTR)
+		;
+	if (c->lock >= 0 && fstat(c->lock, &st) == 0 && st.st_nlink)
+		return true;
+	changing_unlock(c);
+	return false;
+}
+
+bool changing_lock(struct changing *c)
+{
+	c->lock = open(c->ours, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	c->busy = c->lock >= 0 && flock(c->lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+	if (c->busy)
+		changing_unlock(c);
+	return !c->busy;
+}
+
+void changing_unlock(struct changing *c)
+{
+	if (c->lock >= 0)
+		close(c->lock);
+	c->lock = -1;
+}
+
+/* Makes it of a pattern, and says of what it is. NULL with errno. */
+static const char *make(struct world *w, struct buf *pattern)
+{
+	struct changing *c = w->changing;
+	char link[4096];
+
+	if (pattern->failed || !private_temp_dir(pattern->data))
+		return NULL;
+	const char *ours = arena_strdup(&w->arena, pattern->data);
+	if (ours && lock(c, ours) && snprintf(link, sizeof link, "%s/%s", ours, COPY_ORIGINAL) < (int)sizeof link &&
+	    symlink(w->workspace, link) == 0)
+		return ours;
+	rmdir(pattern->data);
+	changing_unlock(c);
+	return NULL;
+}
+
+static bool is_within(const char *path, const char *dir)
+{
+	size_t n = dir[1] ? strlen(dir) : 0;
+
+	return !strncmp(path, dir, n) && (path[n] == '/' || !path[n]);
+}
+
+/* Beside the workspace a copy may share its blocks. */
+const char *changing_ours(struct world *w, struct error *e)
+{
+	const char *slash = strrchr(w->workspace, '/'), *made = NULL;
+	struct buf b = BUF_INIT(4000);
+	bool inside = false;
+
+	if (slash && slash[1]) {
+		buf_addf(&b, "%.*s/.%s.quern-XXXXXX", (int)(slash - w->workspace), w->workspace, slash + 1);
+		made = make(w, &b);
+	}
+	if (!made) {
+		char *real = realpath(temporary(), NULL);
+		inside = real && is_within(real, w->workspace);
+		free(real);
+		buf_clear(&b);
+		buf_addf(&b, "%s/" FOR_TMPDIR "XXXXXX", temporary());
+		made = inside ? NULL : make(w, &b);
+	}
+	if (inside)
+		error_set(e, ERR_INPUT, "a copy of the workspace would be within it: TMPDIR must be elsewhere");
+	else if (!made)
+		error_sys(e, "cannot make a directory for a copy of the workspace");
+	buf_release(&b);
+	return made;
+}
+
+static void add_places(const struct world *w, struct buf *in)
+{
+	const char *slash = strrchr(w->workspace, '/');
+	struct buf b = BUF_INIT(8192);
+
+	if (slash && slash[1]) {
+		buf_addf(&b, "%.*s/", (int)(slash - w->workspace), w->workspace);
+		changing_add(in, buf_str(&b));
+		buf_clear(&b);
+		buf_addf(&b, ".%s.quern-", slash + 1);
+		changing_add(in, buf_str(&b));
+	}
+	buf_release(&b);
+	changing_add(in, temporary());
+	changing_add(in, FOR_TMPDIR);
+}
+
+/* That it cannot be looked for is no reason not to begin. */
+void changing_sweep(struct world *w, const struct changing_limits *l)
+{
+	struct buf in = BUF_INIT(65536), told = BUF_INIT(65536);
+	struct error e = ERROR_INIT;
+
+	changing_add(&in, w->workspace);
+	for (const char *const *s = w->changing->skip; *s; s++)
+		changing_add(&in, *s);
+	changing_add(&in, "");
+	add_places(w, &in);
+	if (changing_call(w, "sweep", w->workspace, &in, l, &told, &e))
+		log_verbose("what killed runs have left was not looked for: %s", e.msg);
+	for (char *line = told.data, *end; told.len && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		log_verbose("%s", line);
+	}
+	buf_release(&in);
+	buf_release(&told);
+}
