@@ -68,6 +68,19 @@ clean() {
 	[ "$status" = 1 ] && [ "${#lines[@]}" = 2 ]
 }
 
+@test "the map in CONTRIBUTING.md names every room, and files that are there" {
+	cd "$QUERN_SRC"
+	for room in src/*/; do
+		grep -qF "| \`$room\` |" CONTRIBUTING.md || { echo "$room is not in the map"; return 1; }
+	done
+	while IFS='|' read -r _ room _ begin _; do
+		room=${room//[ \`]/}
+		for file in $(grep -o '`[^`]*`' <<<"$begin" | tr -d '`'); do
+			[ -e "$room$file" ] || { echo "$room$file is not there"; return 1; }
+		done
+	done < <(grep -E '^\| `(src|tests)/' CONTRIBUTING.md)
+}
+
 @test "each mutation of the simulator fits the file that it changes" {
 	run env SRC="$QUERN_SRC" python3 "$QUERN_SRC/tests/sim/mutants.py" --fit
 	[ "$status" = 0 ] || { printf '%s\n' "${lines[@]}"; return 1; }
