@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "loop_path.h"
 #include "model/request.h"
-#include "sim.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define S(...)                                                                                                         \
@@ -176,14 +176,12 @@ static void run_path(void **state)
 		s.cfg.retry.max_retries = p->retries < 0 ? 0 : (int)p->retries;
 	s.signal_at = p->signal_at;
 	finish(&s);
-	assert_string_equal(s.trace, p->trace);
+	assert_trace(&s, p->trace);
 	assert_string_equal(watch.models, p->models);
 	assert_int_equal(s.out.exit_code, p->exit_code);
-	assert_int_equal(strtol(strstr(sim_line(&s, "end "), "turns=") + 6, NULL, 10), p->turns);
-	if (p->shows && !sim_line(&s, p->shows))
-		fail_msg("no line '%s'", p->shows);
-	if (p->hides && sim_line(&s, p->hides))
-		fail_msg("there is a line '%s'", sim_line(&s, p->hides));
+	assert_turns(&s, p->turns);
+	assert_shows(&s, p->shows);
+	assert_hides(&s, p->hides);
 	assert_int_equal(watch.named, *watch.withdrawn ? 1 : 0);
 	sim_release(&s);
 }

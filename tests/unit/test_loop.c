@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim.h"
+#include "loop_path.h"
 
 #define S(...)                                                                                                         \
 	{                                                                                                              \
@@ -370,28 +370,17 @@ static void play(struct sim *s, const struct path *p, bool batch)
 	assert_string_equal(s->problem, "");
 }
 
-static void show_lines(const struct sim *s)
-{
-	for (size_t i = 0; i < s->nlines; i++)
-		print_message("# %s\n", s->lines[i]);
-}
-
 static void run_path(void **state)
 {
 	const struct path *p = *state;
 	static struct sim s;
 
 	play(&s, p, false);
-	assert_string_equal(s.trace, p->trace);
+	assert_trace(&s, p->trace);
 	assert_int_equal(s.out.exit_code, p->exit_code);
-	const char *turns = strstr(sim_line(&s, "end "), "turns=");
-	assert_int_equal(strtol(turns + 6, NULL, 10), p->turns);
-	if (p->shows && !sim_line(&s, p->shows)) {
-		show_lines(&s);
-		fail_msg("no line '%s'", p->shows);
-	}
-	if (p->hides && sim_line(&s, p->hides))
-		fail_msg("there is a line '%s'", sim_line(&s, p->hides));
+	assert_turns(&s, p->turns);
+	assert_shows(&s, p->shows);
+	assert_hides(&s, p->hides);
 	if (p->requests)
 		assert_int_equal(s.requests, p->requests);
 	if (p->starts)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim.h"
+#include "loop_path.h"
 
 #define S(...)                                                                                                         \
 	{                                                                                                              \
@@ -293,38 +293,18 @@ static void play(struct sim *s, const struct path *p)
 	assert_string_equal(s->problem, "");
 }
 
-static void show_lines(const struct sim *s)
-{
-	for (size_t i = 0; i < s->nlines; i++)
-		print_message("# %.200s\n", s->lines[i]);
-}
-
-static void assert_shows(const struct sim *s, const char *line)
-{
-	if (!line || sim_line(s, line))
-		return;
-	show_lines(s);
-	fail_msg("no line '%s'", line);
-}
-
 static void run_path(void **state)
 {
 	const struct path *p = *state;
 	static struct sim s;
 
 	play(&s, p);
-	if (strcmp(s.trace, p->trace) != 0)
-		show_lines(&s);
-	assert_string_equal(s.trace, p->trace);
+	assert_trace(&s, p->trace);
 	assert_int_equal(s.out.exit_code, p->exit_code);
-	const char *turns = strstr(sim_line(&s, "end "), "turns=");
-	assert_int_equal(strtol(turns + 6, NULL, 10), p->turns);
+	assert_turns(&s, p->turns);
 	assert_shows(&s, p->shows);
 	assert_shows(&s, p->also);
-	if (p->hides && sim_line(&s, p->hides)) {
-		show_lines(&s);
-		fail_msg("there is a line '%s'", sim_line(&s, p->hides));
-	}
+	assert_hides(&s, p->hides);
 	if (p->requests)
 		assert_int_equal(s.requests, p->requests);
 	sim_release(&s);

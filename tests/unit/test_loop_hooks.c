@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim.h"
+#include "loop_path.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define S(...)                                                                                                         \
@@ -297,15 +297,6 @@ static void configure(struct sim *s, const struct path *p)
 	}
 }
 
-static void must_show(const struct sim *s, const char *line)
-{
-	if (!line || sim_line(s, line))
-		return;
-	for (size_t i = 0; i < s->nlines; i++)
-		print_message("# %s\n", s->lines[i]);
-	fail_msg("no line '%s'", line);
-}
-
 static void run_path(void **state)
 {
 	const struct path *p = *state;
@@ -315,15 +306,13 @@ static void run_path(void **state)
 	configure(&s, p);
 	sim_run(&s, "do it");
 	assert_string_equal(s.problem, "");
-	assert_string_equal(s.trace, p->trace);
+	assert_trace(&s, p->trace);
 	assert_int_equal(s.out.exit_code, p->exit_code);
 	assert_int_equal(s.hook_runs, p->asked);
-	const char *turns = strstr(sim_line(&s, "end "), "turns=");
-	assert_int_equal(strtol(turns + 6, NULL, 10), p->turns);
-	must_show(&s, p->shows);
-	must_show(&s, p->shows_too);
-	if (p->hides && sim_line(&s, p->hides))
-		fail_msg("there is a line '%s'", sim_line(&s, p->hides));
+	assert_turns(&s, p->turns);
+	assert_shows(&s, p->shows);
+	assert_shows(&s, p->shows_too);
+	assert_hides(&s, p->hides);
 	if (p->error && !strstr(s.out.error.msg, p->error))
 		fail_msg("'%s' does not tell: %s", s.out.error.msg, p->error);
 	sim_release(&s);

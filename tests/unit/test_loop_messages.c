@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim.h"
+#include "loop_path.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define S(...)                                                                                                         \
@@ -244,16 +244,11 @@ static void run_path(void **state)
 	configure(&s, p);
 	sim_run(&s, "do it");
 	assert_string_equal(s.problem, "");
-	assert_string_equal(s.trace, p->trace);
+	assert_trace(&s, p->trace);
 	if (p->sent)
 		assert_string_equal(sent, p->sent);
-	if (p->shows && !sim_line(&s, p->shows)) {
-		for (size_t i = 0; i < s.nlines; i++)
-			print_message("# %s\n", s.lines[i]);
-		fail_msg("no line '%s'", p->shows);
-	}
-	if (p->hides && sim_line(&s, p->hides))
-		fail_msg("there is a line '%s'", sim_line(&s, p->hides));
+	assert_shows(&s, p->shows);
+	assert_hides(&s, p->hides);
 	sim_release(&s);
 }
 

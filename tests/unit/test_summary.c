@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim.h"
+#include "loop_path.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define S(...)                                                                                                         \
@@ -184,14 +184,12 @@ static void run_path(void **state)
 	watch.refuse = p->refuse;
 	s.messages = p->messages;
 	finish(&s);
-	assert_string_equal(s.trace, p->trace);
+	assert_trace(&s, p->trace);
 	assert_string_equal(watch.kinds, p->kinds);
 	assert_int_equal(s.out.exit_code, p->exit_code);
 	assert_int_equal(watch.cancelled, p->cancelled);
-	if (p->shows && !sim_line(&s, p->shows))
-		fail_msg("no line '%s'", p->shows);
-	if (p->hides && sim_line(&s, p->hides))
-		fail_msg("there is a line '%s'", sim_line(&s, p->hides));
+	assert_shows(&s, p->shows);
+	assert_hides(&s, p->hides);
 	sim_release(&s);
 }
 
