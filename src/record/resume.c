@@ -245,8 +245,10 @@ static int take_entry(void *ctx, const char *name, const char *p, size_t n, bool
 static int read_lines(struct lines *l, int fd, int64_t size, struct error *e)
 {
 	char *chunk = malloc(CHUNK);
-	int rc = chunk ? 0 : error_nomem(e);
+	int rc = 0;
 
+	if (!chunk)
+		return error_nomem(e);
 	while (rc == 0 && size > 0) {
 		ssize_t n = read(fd, chunk, size < (int64_t)CHUNK ? (size_t)size : CHUNK);
 		if (n < 0 && errno == EINTR)
