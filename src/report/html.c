@@ -148,7 +148,7 @@ static void bare_text(struct buf *out, const char *p, size_t n)
 		size_t len = plain_len(p + i, n - i);
 		unsigned char c = (unsigned char)p[i];
 
-		if (len) {
+		if (len) { /* NOLINT(bugprone-branch-clone): the last case comes behind others */
 			buf_add(out, p + i, len);
 		} else if (c < 0x20 || c == 0x7f) {
 			len = colour_len(p + i, n - i);
