@@ -74,19 +74,16 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* What a text takes in a request, about: binary data takes up to six times its bytes. The bounds are held against
- * this, as the estimate is, or a result could take more of the window than all of it. */
+/* What a text takes in a request, about: a control byte is written as six. The bounds are held against this, or binary
+ * data of a quarter of the window could take more than all of it. Lines, tabs and quotes count as they are: a bound in
+ * bytes of text is what the user set. */
 static size_t weight_of(const char *text, size_t n)
 {
 	size_t weight = n;
 
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)text[i];
-		if (c < 0x20)
-			weight += c && strchr("\b\f\n\r\t", c) ? 1 : 5;
-		else
-			weight += c == '"' || c == '\\';
-	}
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)text[i] < 0x20 && (!text[i] || !strchr("\b\f\n\r\t", text[i])))
+			weight += 5;
 	return weight;
 }
 

@@ -156,7 +156,7 @@ bad() { # bad TEXT...: the job on stdin is exit 2 and stderr has each TEXT
 	YAML
 	q job.yaml
 	exits 0
-	is "$(jq -c .output_config "$(request 1)")" '{"n":1,"b":true,"s":"yes","z":null,"f":1.5}'
+	is "$(command jq -c .output_config "$(request 1)")" '{"n":1,"b":true,"s":"yes","z":null,"f":1.5}'
 }
 
 @test "what a job file may not hold: anchors, aliases, tags, merge keys, two documents, duplicate keys" {

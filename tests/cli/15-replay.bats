@@ -102,7 +102,7 @@ load ../lib/helpers
 		      - tool_use: {name: Bash, input: {command: echo same}, id: b1}
 		  - text: End.
 	YAML
-	strip() { jq -cS 'walk(if type=="object" then del(.uuid,.session_id,.quern_ms,.quern_started,.events_sha256,.events_bytes,.timestamp,.duration_ms,.duration_api_ms,.run_dir,.durationMs) else . end) | if .limits? then del(.limits.wall_time) else . end' "$T/out"; }
+	strip() { command jq -cS 'walk(if type=="object" then del(.uuid,.session_id,.quern_ms,.quern_started,.events_sha256,.events_bytes,.timestamp,.duration_ms,.duration_api_ms,.run_dir,.durationMs) else . end) | if .limits? then del(.limits.wall_time) else . end' "$T/out"; }
 	q -p go --replay "$T/t.yaml" --allowedTools Bash && exits 0
 	strip >"$T/one"
 	q -p go --replay "$T/t.yaml" --allowedTools Bash && exits 0

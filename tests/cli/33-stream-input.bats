@@ -307,7 +307,7 @@ session_in() { q_in "$1" --input-format stream-json "${@:2}"; }
 	LINES
 	session_in "$T/lines"
 	exits 0
-	is "$(jq -c '[.messages[0].content[] | del(.cache_control)]' "$(request 1)")" '[{"type":"text","text":"look"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}},{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0xLjQK"}}]'
+	is "$(command jq -c '[.messages[0].content[] | del(.cache_control)]' "$(request 1)")" '[{"type":"text","text":"look"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}},{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERi0xLjQK"}}]'
 }
 
 @test "control requests: what is known, what is not, and what comes too late" {

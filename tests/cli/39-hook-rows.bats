@@ -539,7 +539,7 @@ warning mind SessionEnd'
 	run_it "$(script "{\"content\":$(script "${calls[@]}")}" "$(say end)")"
 	exits 0
 	[ ! -e made ]
-	is "$(jq -r '.messages[-1].content[] | select(.type=="tool_result") | .content
+	is "$(command jq -r '.messages[-1].content[] | select(.type=="tool_result") | .content
 		| if type=="array" then map(.text // "") | join("") else . end | [scan("by (?!a )[a-z2]+")] | join(" ")' "$(request 2)" | tr '\n' ',')" \
 		'by deny,by deny,by defer,by defer,by ask,by ask,by exit2,by exit2,by exit2,by exit2,'
 	is "$(wc -l <asked)" 20
