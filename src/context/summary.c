@@ -1,4 +1,5 @@
 /* The request of a background call that says in a sentence what a round did. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "context/private.h"
@@ -26,7 +27,12 @@ static void put_call(struct buf *out, const struct block *call, const struct mes
 	if (!result)
 		return;
 	buf_adds(out, result->is_error ? "\n<failed>" : "\n<result>");
-	put_clipped(out, result->text, result->text_len, RESULT_MAX);
+	char *text = block_result_text(result);
+	if (text)
+		put_clipped(out, text, result->text_len, RESULT_MAX);
+	else
+		out->failed = ERR_NOMEM;
+	free(text);
 	buf_adds(out, result->is_error ? "</failed>" : "</result>");
 }
 

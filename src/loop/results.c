@@ -184,11 +184,9 @@ void results_end(struct results *r)
 static struct block *cut_block(struct loop *l, const struct block *b, size_t allowed)
 {
 	const struct loop_deps *d = l->deps;
-	struct tool_result res = { .text = malloc(b->text_len + 1), .text_len = b->text_len };
+	struct tool_result res = { .text = block_result_text(b), .text_len = b->text_len };
 	struct block *now = NULL;
 
-	if (res.text)
-		memcpy(res.text, b->text, b->text_len + 1);
 	if (!res.text || d->tool_shorten(d->ctx, b->id, &res, allowed))
 		l->nomem = true;
 	else if (res.text_len < b->text_len)
@@ -224,9 +222,9 @@ int64_t results_refit(struct loop *l, int64_t most)
 	}
 	for (size_t i = 0; i < m->n; i++) {
 		const struct block *b = m->blocks[i];
-		if (b->kind != BLOCK_TOOL_RESULT || !b->text || b->text_len <= LEAST_RESULT)
+		if (b->kind != BLOCK_TOOL_RESULT || b->text_len <= LEAST_RESULT)
 			continue;
-		v[i] = (struct result_text){ .text = b->text, .len = b->text_len };
+		v[i] = (struct result_text){ .text = b->json, .len = b->text_len };
 		text += b->text_len;
 		weight += b->weight;
 	}

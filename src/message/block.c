@@ -116,16 +116,12 @@ static int read_tool_use(struct block *b, const struct json *doc, struct error *
 	return b->input ? 0 : error_nomem(e);
 }
 
-static int read_tool_result(struct block *b, const struct json *doc, struct error *e)
+/* Its texts, one behind the other; NULL: no memory. */
+static char *result_text(const struct json *doc, size_t *n)
 {
-	int root = json_root(doc);
-	int content = json_get(doc, root, "content");
+	int content = json_get(doc, json_root(doc), "content");
 	struct buf text = BUF_INIT(doc->len);
 
-	b->id = read_name(doc, "tool_use_id", e);
-	if (!b->id)
-		return -1;
-	json_bool(doc, json_get(doc, root, "is_error"), &b->is_error);
 	json_str(doc, content, &text);
 	if (json_type(doc, content) == JSON_ARRAY) {
 		for (int tok = json_first(doc, content); tok >= 0; tok = json_next(doc, content, tok)) {
@@ -133,9 +129,20 @@ static int read_tool_result(struct block *b, const struct json *doc, struct erro
 				json_str(doc, json_get(doc, tok, "text"), &text);
 		}
 	}
-	b->text = buf_take(&text, &b->text_len);
+	char *taken = buf_take(&text, n);
 	buf_release(&text);
-	return b->text ? 0 : error_nomem(e);
+	return taken;
+}
+
+static int read_tool_result(struct block *b, const struct json *doc, struct error *e)
+{
+	b->id = read_name(doc, "tool_use_id", e);
+	if (!b->id)
+		return -1;
+	json_bool(doc, json_get(doc, json_root(doc), "is_error"), &b->is_error);
+	char *text = result_text(doc, &b->text_len);
+	free(text);
+	return text ? 0 : error_nomem(e);
 }
 
 /* The types whose fields we use; any other is kept and echoed. */
@@ -330,6 +337,18 @@ struct block *block_with_id(const struct block *b, const char *id)
 		}
 	}
 	return copy;
+}
+
+char *block_result_text(const struct block *b)
+{
+	struct json doc;
+	size_t n;
+
+	if (json_parse(&doc, b->json, b->json_len, JSON_BORROW, NULL))
+		return NULL;
+	char *text = result_text(&doc, &n);
+	json_release(&doc);
+	return text;
 }
 
 struct block *block_ref(struct block *b)

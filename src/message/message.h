@@ -39,8 +39,9 @@ struct block {
 	char *input;     /* tool_use: the input object as JSON text; else NULL */
 	char *bad_input; /* tool_use whose streamed input was no JSON object, or had a key twice: the raw text (input is
 	                    "{}"); else NULL */
-	char *text; /* text: decoded; thinking: the signature ("" = unsigned); tool_result: decoded text; else NULL */
-	size_t text_len;
+	char *text;      /* text: decoded; thinking: the signature ("" = unsigned); else NULL */
+	size_t text_len; /* also of a tool_result, whose text is decoded when it is asked for: most of what a long
+	                    conversation holds is in results, and would be held twice */
 	bool is_error; /* tool_result */
 	bool cleared;  /* tool_result: a line of ours stands for what the tool returned */
 	size_t weight; /* bytes for the token estimate: json_len, but pictures and documents by what they cost */
@@ -61,6 +62,8 @@ struct block *block_from_json(const char *json, size_t n, struct error *e);
 struct block *block_from_token(const struct json *doc, int tok, struct error *e); /* the same of a part of doc */
 /* A copy of a tool_use (or tool_result) under another id (an id already in history is renamed on entry). */
 struct block *block_with_id(const struct block *b, const char *id);
+/* The text of a tool_result, with a NUL behind its text_len bytes: the caller frees it. NULL: no memory. */
+char *block_result_text(const struct block *b);
 struct block *block_ref(struct block *b);
 void block_unref(struct block *b);
 /* Text that is empty or only white space: never stored or sent. */

@@ -107,17 +107,34 @@ static void check_last(const char *want, const struct message *m, struct buf *wh
 	buf_release(&text);
 }
 
-/* The tool results of a message, in order. */
+/* The texts of the tool results of a message, in order. */
 struct results {
-	const struct block **v;
+	struct result {
+		char *text; /* owned */
+		size_t len;
+	} * v;
 	size_t n;
 };
 
-static bool contains(const struct block *b, const char *want)
+static bool contains(const struct result *r, const char *want)
 {
-	const char *text = b->text ? b->text : b->json;
+	return memmem(r->text, r->len, want, strlen(want)) != NULL;
+}
 
-	return memmem(text, b->text ? b->text_len : b->json_len, want, strlen(want)) != NULL;
+static int add_result(struct results *got, const struct block *b)
+{
+	char *text = block_result_text(b);
+
+	if (text)
+		got->v[got->n++] = (struct result){ text, b->text_len };
+	return text ? 0 : -1;
+}
+
+static void release_results(struct results *got)
+{
+	for (size_t i = 0; i < got->n; i++)
+		free(got->v[i].text);
+	free(got->v);
 }
 
 static void check_result_text(const struct tape_list *want, const struct results *got, struct buf *why)
@@ -126,7 +143,7 @@ static void check_result_text(const struct tape_list *want, const struct results
 		return;
 	if (want->single) {
 		for (size_t i = 0; i < got->n; i++)
-			if (contains(got->v[i], want->v[0]))
+			if (contains(&got->v[i], want->v[0]))
 				return;
 		begin(why);
 		buf_adds(why, "a tool result that contains ");
@@ -134,7 +151,7 @@ static void check_result_text(const struct tape_list *want, const struct results
 		buf_adds(why, ", got ");
 		for (size_t i = 0; i < got->n; i++) {
 			buf_adds(why, i ? ", " : "");
-			add_quoted(why, got->v[i]->text ? got->v[i]->text : "", got->v[i]->text_len);
+			add_quoted(why, got->v[i].text, got->v[i].len);
 		}
 		buf_adds(why, got->n ? "" : "none");
 		return;
@@ -147,9 +164,8 @@ static void check_result_text(const struct tape_list *want, const struct results
 	for (size_t i = 0; i < got->n; i++) {
 		char what[48];
 		snprintf(what, sizeof what, "tool result %zu", i + 1);
-		if (!contains(got->v[i], want->v[i]))
-			check_contains(what, want->v[i], got->v[i]->text ? got->v[i]->text : "", got->v[i]->text_len,
-			               why);
+		if (!contains(&got->v[i], want->v[i]))
+			check_contains(what, want->v[i], got->v[i].text, got->v[i].len, why);
 	}
 }
 
@@ -160,22 +176,23 @@ static void check_results(const struct tape_expect *x, const struct message *m, 
 	struct strings ids = { calloc(max + 1, sizeof *ids.v), 0 };
 	struct strings errors = { calloc(max + 1, sizeof *errors.v), 0 };
 
-	if (got.v && ids.v && errors.v) {
-		for (size_t i = 0; i < max; i++) {
-			const struct block *b = m->blocks[i];
-			if (b->kind != BLOCK_TOOL_RESULT)
-				continue;
-			got.v[got.n++] = b;
+	bool ok = got.v && ids.v && errors.v;
+
+	for (size_t i = 0; ok && i < max; i++) {
+		const struct block *b = m->blocks[i];
+		if (b->kind == BLOCK_TOOL_RESULT && (ok = !add_result(&got, b))) {
 			ids.v[ids.n++] = b->id;
 			errors.v[errors.n++] = b->is_error ? "true" : "false";
 		}
+	}
+	if (ok) {
 		check_list("results of", &x->results, &ids, why);
 		check_list("is_error", &x->is_error, &errors, why);
 		check_result_text(&x->result_contains, &got, why);
 	} else {
 		buf_adds(why, "out of memory");
 	}
-	free(got.v);
+	release_results(&got);
 	free(ids.v);
 	free(errors.v);
 }

@@ -348,7 +348,7 @@ void check_results_fit(struct sim *s, const struct step *step)
 		return;
 	for (size_t k = 0; k < h->v[h->n - 1]->n; k++) {
 		const struct block *b = h->v[h->n - 1]->blocks[k];
-		if (b->kind != BLOCK_TOOL_RESULT || !b->text)
+		if (b->kind != BLOCK_TOOL_RESULT)
 			continue;
 		all += b->text_len;
 		if (b->text_len > marks.result_bytes)

@@ -50,7 +50,7 @@ static void check_begun(struct sim *s, const struct resumed *r)
 	}
 	for (size_t i = 0; r && i < r->ninterrupted; i++)
 		if (r->interrupted[i].started !=
-		    (strstr(find_block(&s->history, BLOCK_TOOL_RESULT, r->interrupted[i].id)->text, "not known") !=
+		    (strstr(find_block(&s->history, BLOCK_TOOL_RESULT, r->interrupted[i].id)->json, "not known") !=
 		     NULL))
 			sim_problem(s, "the model is not told whether '%s' was begun", r->interrupted[i].id);
 }

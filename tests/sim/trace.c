@@ -54,10 +54,13 @@ static void see_user(struct sim *s, const struct event_user *u)
 {
 	const struct block *b = u->block;
 
-	if (b->kind == BLOCK_TOOL_RESULT)
-		sim_add(s, "result %s %s%.600s", b->id, b->is_error ? "error " : "", b->text ? b->text : "-");
-	else
+	if (b->kind != BLOCK_TOOL_RESULT) {
 		sim_add(s, "user %.600s", b->text);
+		return;
+	}
+	char *text = block_result_text(b);
+	sim_add(s, "result %s %s%.600s", b->id, b->is_error ? "error " : "", text ? text : "-");
+	free(text);
 }
 
 static void see_result(struct sim *s, const struct event_result *r)

@@ -77,6 +77,7 @@ void world_release(struct world *w)
 	history_release(&w->h);
 	buf_release(&w->forgotten);
 	buf_release(&w->flags);
+	free(w->text);
 }
 
 static void add(struct world *w, enum role role, struct block *b)
@@ -162,11 +163,16 @@ const char *world_shape(const struct world *w, struct buf *out)
 	return buf_str(out);
 }
 
-const char *world_text(const struct world *w, size_t message, size_t block)
+const char *world_text(struct world *w, size_t message, size_t block)
 {
 	assert_true(message < w->h.n && block < w->h.v[message]->n);
-	const char *text = w->h.v[message]->blocks[block]->text;
-	return text ? text : "";
+	const struct block *b = w->h.v[message]->blocks[block];
+	if (b->kind != BLOCK_TOOL_RESULT)
+		return b->text ? b->text : "";
+	free(w->text);
+	w->text = block_result_text(b);
+	assert_non_null(w->text);
+	return w->text;
 }
 
 void world_check(const struct world *w)

@@ -12,6 +12,7 @@ struct world {
 	struct context_report report;
 	struct buf forgotten; /* " id id ...", in the order in which forget() was told */
 	struct buf flags;     /* one byte a call: 1 = forgotten */
+	char *text;           /* what world_text gave last */
 	int ids;              /* of calls so far: "c1", "c2", ... */
 };
 
@@ -34,8 +35,8 @@ void world_round(struct world *w, const char *tool, const char *what, size_t siz
 int64_t world_tokens(const struct world *w);
 /* One letter a block: T text, K thinking, C call, R result, I image; messages separated by spaces. */
 const char *world_shape(const struct world *w, struct buf *out);
-/* The text of a text block or a result, "" for others. */
-const char *world_text(const struct world *w, size_t message, size_t block);
+/* The text of a text block or a result, "" for others; good until the next call. */
+const char *world_text(struct world *w, size_t message, size_t block);
 /* Fails the test unless the history is in order and its sums are right. */
 void world_check(const struct world *w);
 bool world_forgot(const struct world *w, int call);

@@ -81,7 +81,11 @@ static void test_fields(void **state)
 	         "\"text\":\"a\"},"
 	         "{\"type\":\"image\",\"source\":{}},{\"type\":\"text\",\"text\":\"b\"}]}");
 	assert_string_equal(b->id, "t1");
-	assert_string_equal(b->text, "ab");
+	assert_null(b->text);
+	assert_int_equal(b->text_len, 2);
+	char *text = block_result_text(b);
+	assert_string_equal(text, "ab");
+	free(text);
 	assert_true(b->is_error);
 	block_unref(b);
 }
@@ -169,7 +173,9 @@ static void test_constructors(void **state)
 
 	struct block *b = block_new_tool_result("t1", "a\0b", 3, true);
 	assert_int_equal(b->text_len, 3);
-	assert_memory_equal(b->text, "a\0b", 4);
+	char *text = block_result_text(b);
+	assert_memory_equal(text, "a\0b", 4);
+	free(text);
 	assert_string_equal(b->id, "t1");
 	assert_true(b->is_error);
 	block_unref(b);

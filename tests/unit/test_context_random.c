@@ -71,7 +71,7 @@ static void check_forgotten(const struct trial *t)
 	for (size_t i = 2; i < w->h.n; i += 2) {
 		for (size_t k = 0; k < w->h.v[i]->n; k++) {
 			const struct block *b = w->h.v[i]->blocks[k];
-			if (b->kind == BLOCK_TOOL_RESULT && strncmp(b->text, "[Old result", 11) != 0)
+			if (b->kind == BLOCK_TOOL_RESULT && !strstr(b->json, ":\"[Old result"))
 				seen[strtol(b->id + 1, NULL, 10)] = true;
 		}
 	}

@@ -57,7 +57,7 @@ static int watch_emit(void *ctx, struct event *ev, struct error *e)
 	int r = watch.emit(ctx, ev, e);
 	const struct block *b = ev->kind == EVENT_USER ? ev->u.user.block : NULL;
 
-	if (b && b->kind == BLOCK_TOOL_RESULT && b->text && !strcmp(b->text, "Model fallback triggered"))
+	if (b && b->kind == BLOCK_TOOL_RESULT && strstr(b->json, ":\"Model fallback triggered\""))
 		snprintf(watch.withdrawn, sizeof watch.withdrawn, "%s", ev->uuid);
 	for (size_t i = 0; ev->kind == EVENT_TOMBSTONE && i < ev->u.tombstone.n; i++)
 		watch.named += *watch.withdrawn && !strcmp(ev->u.tombstone.uuids[i], watch.withdrawn);
