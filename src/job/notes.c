@@ -74,7 +74,8 @@ const struct job_note job_notes[] = {
 	{ "limits.max_tool_calls", "A call beyond it gets an error result; the run goes on to an answer without tools, "
 	                           "or ends with budget_exhausted" },
 	{ "limits.run_dir_bytes", "What does not fit is cut and said to be cut" },
-	{ "limits.archive_bytes", "Nor do more than 1000 bytes come of each byte of it, once 64 MiB are out" },
+	{ "limits.archive_bytes", "Nor do more than 1000 bytes come of each byte of it, once 64 MiB are out; "
+	                          "and no file of it may have more than 4 GiB" },
 	{ "tools.builtin", "An empty list offers none. A tool that is named here and could not run is an error" },
 	{ "tools.executor", "Results and their order are the same" },
 	{ "tools.max_spill",

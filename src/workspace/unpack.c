@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,6 +33,7 @@ struct unpacking {
 	struct archive_entry *entry;
 	int fd;
 	int64_t archive_size;
+	int64_t file_most; /* bytes that a file may have: what the process is let write */
 	const struct unpack_limits *limits;
 	int64_t entries, bytes;
 	int64_t ratio_at;  /* bytes at which the ratio is looked at next */
@@ -97,20 +100,51 @@ static int64_t bytes_in(const struct unpacking *u)
 	return at >= 0 && at < u->archive_size ? at : u->archive_size;
 }
 
+static int refuse_bytes(struct unpacking *u)
+{
+	return error_set(u->e, ERR_LIMIT, "its files have more than %lld bytes (limits.archive_bytes)",
+	                 (long long)u->limits->bytes);
+}
+
+static int refuse_ratio(struct unpacking *u, const char *how, int64_t out, int64_t in)
+{
+	return error_set(u->e, ERR_LIMIT, "it grows to more than %lld times its size: %lld bytes %s of %lld",
+	                 (long long)u->limits->ratio, (long long)out, how, (long long)in);
+}
+
+static int refuse_large(struct unpacking *u)
+{
+	char why[96];
+
+	snprintf(why, sizeof why, "a file may have %lld bytes here (ulimit -f), and it has more",
+	         (long long)u->file_most);
+	return refuse(u, why);
+}
+
 /* Before n more bytes are written. */
 static int count_bytes(struct unpacking *u, int64_t n)
 {
 	if (n > u->limits->bytes - u->bytes)
-		return error_set(u->e, ERR_LIMIT, "its files have more than %lld bytes (limits.archive_bytes)",
-		                 (long long)u->limits->bytes);
+		return refuse_bytes(u);
 	u->bytes += n;
 	if (u->bytes < u->ratio_at)
 		return 0;
 	u->ratio_at = u->bytes + RATIO_EVERY;
 	if (u->bytes / u->limits->ratio <= bytes_in(u))
 		return 0;
-	return error_set(u->e, ERR_LIMIT, "it grows to more than %lld times its size: %lld bytes came out of %lld",
-	                 (long long)u->limits->ratio, (long long)u->bytes, (long long)bytes_in(u));
+	return refuse_ratio(u, "came out", u->bytes, bytes_in(u));
+}
+
+/* What the header says is believed in one thing: that it will be too much. Nothing is written then. */
+static int check_size(struct unpacking *u)
+{
+	const int64_t size = u->la->entry_size_is_set(u->entry) ? u->la->entry_size(u->entry) : 0;
+
+	if (size > u->limits->bytes - u->bytes)
+		return refuse_bytes(u);
+	if (u->bytes + size >= RATIO_FREE && (u->bytes + size) / u->limits->ratio > u->archive_size)
+		return refuse_ratio(u, "are to come out", u->bytes + size, u->archive_size);
+	return size > u->file_most ? refuse_large(u) : 0;
 }
 
 /* ---- names ---- */
@@ -299,7 +333,7 @@ static int write_data(struct unpacking *u, int out)
 		for (size_t done = 0; done < n;) {
 			ssize_t k = pwrite(out, (const char *)p + done, n - done, at + (off_t)done);
 			if (k < 0 && errno != EINTR)
-				return refuse_sys(u);
+				return errno == EFBIG ? refuse_large(u) : refuse_sys(u);
 			done += k > 0 ? (size_t)k : 0;
 		}
 		end = at + (int64_t)n;
@@ -310,14 +344,16 @@ static int write_data(struct unpacking *u, int out)
 		return 0;
 	if (count_bytes(u, size - end)) /* a hole at the end */
 		return -1;
-	return ftruncate(out, size) ? refuse_sys(u) : 0;
+	return ftruncate(out, size) ? refuse_sys(u) : 0; /* not too large: it was known */
 }
 
 static int make_file(struct unpacking *u, const char *name)
 {
 	const mode_t mode = (u->la->entry_perm(u->entry) & 0777) | S_IRUSR;
-	int fd = openat(u->at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 
+	if (check_size(u))
+		return -1;
+	int fd = openat(u->at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return refuse_made(u);
 	int rc = write_data(u, fd);
@@ -452,12 +488,21 @@ static int unpack_entries(struct unpacking *u)
 	return refuse_archive(u);
 }
 
+/* The largest file that this process may write. */
+static int64_t file_most(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur > INT64_MAX ? INT64_MAX : (int64_t)limit.rlim_cur;
+}
+
 int workspace_unpack(int fd, int dir_fd, const struct unpack_limits *limits, struct error *e)
 {
 	struct libarchive_api la;
 	struct stat st;
 	struct unpacking u = { .la = &la,
 		               .fd = fd,
+		               .file_most = file_most(),
 		               .limits = limits,
 		               .ratio_at = RATIO_FREE,
 		               .path = BUF_INIT(PATH_MOST),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -301,6 +302,38 @@ static void limits_are_exact(void **state)
 	}
 }
 
+/* What is to come is refused before anything of it is made. */
+static void headers_are_held_against_the_limits(void **state)
+{
+	struct place *p = *state;
+	static const struct {
+		size_t size;
+		struct unpack_limits limits;
+		const char *error;
+	} rows[] = {
+		{ 101, { 10, 100, 1000 }, "more than 100 bytes (limits.archive_bytes)" },
+		{ ((size_t)8 << 30) - 1,
+		  { 10, INT64_MAX, 1000 },
+		  "it grows to more than 1000 times its size: 8589934591 bytes are" },
+		{ 65537, { 10, 1 << 20, 1000 }, "'f': a file may have 65536 bytes here" },
+	};
+	struct rlimit was, small;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	small = (struct rlimit){ 65536, was.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct buf tar = BUF_INIT(1 << 20);
+		add_header(&tar, "f", '0', "", 0644, rows[i].size);
+		assert_int_equal(unpack(p, &tar, &rows[i].limits), -1);
+		if (!strstr(p->e.msg, rows[i].error))
+			fail_msg("%s: not: %s", p->e.msg, rows[i].error);
+		assert_int_equal(faccessat(p->dir, "f", F_OK, 0), -1);
+		clear(p);
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+}
+
 /* ---- what is deep ---- */
 
 static void deep(void **state)
@@ -429,6 +462,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(names, begin, end),
 		cmocka_unit_test_setup_teardown(link_targets, begin, end),
 		cmocka_unit_test_setup_teardown(limits_are_exact, begin, end),
+		cmocka_unit_test_setup_teardown(headers_are_held_against_the_limits, begin, end),
 		cmocka_unit_test_setup_teardown(deep, begin, end),
 		cmocka_unit_test_setup_teardown(anything, begin, end),
 	};
