@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a conversation, in one event: so much fits into a line, which need not be kept in a file of its own then. */
+#define PIECE ((size_t)512 << 10)
+
 /* ---- lines ---- */
 
 void journal_note(struct loop *l, const struct event *ev)
@@ -225,12 +228,26 @@ static void find_prompt(const struct loop *l, struct event_history *v)
 	v->prompt_to = i + p->n;
 }
 
+/* All but the last piece of a conversation that is long, and new to who reads. */
+static int tell_pieces(struct loop *l, struct buf *list)
+{
+	int told;
+
+	while ((told = talk_tell(&l->talk, l->state.messages, PIECE, list)) == 2) {
+		struct event ev = { .kind = EVENT_HISTORY,
+			            .u.history = { .messages = list->data, .messages_len = list->len, .more = true } };
+		loop_emit(l, &ev);
+		buf_clear(list);
+	}
+	return told;
+}
+
 static void tell(struct loop *l, bool sent)
 {
 	struct event ev = { .kind = EVENT_HISTORY, .u.history = { .sends = sent } };
 	struct buf list = BUF_INIT(BUF_HUGE);
 
-	int told = talk_tell(&l->talk, l->state.messages, &list);
+	int told = tell_pieces(l, &list);
 	l->nomem |= told < 0;
 	find_prompt(l, &ev.u.history);
 	if (told > 0) {

@@ -385,6 +385,8 @@ static void write_history(struct line *l)
 		key_raw(o, "state", v->state);
 	if (v->sends)
 		jo_kbool(o, "sends", true);
+	if (v->more)
+		jo_kbool(o, "more", true);
 }
 
 static void write_summary(struct line *l)

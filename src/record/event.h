@@ -175,6 +175,7 @@ struct event_history {
 	size_t prompt_from, prompt_to;
 	const char *state; /* of loop/, raw JSON object that takes the place of the one before; NULL: as it was */
 	bool sends;        /* a request follows at once */
+	bool more;         /* the conversation is longer: its next messages come in the next event of this kind */
 };
 struct event_summary {
 	const char *round;         /* its name: the id of its first call */

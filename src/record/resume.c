@@ -211,7 +211,7 @@ static int finish(struct lines *l, struct error *e)
 	if (!rd->known && rd->foreign)
 		return error_set(e, ERR_INPUT, "%s:%zu: this is not the record of a run of this program", rd->src->path,
 		                 rd->foreign);
-	if (!rd->talk.history.n && rd->elsewhere)
+	if (rd->in_pieces || (!rd->talk.history.n && rd->elsewhere))
 		return error_set(
 		        e, ERR_INPUT,
 		        "%s: the run in it went on from another record, and ended before it had told what stands "

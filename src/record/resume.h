@@ -5,7 +5,7 @@
  * A torn last line is passed over. Lines that are cut are taken whole from the file they name, if it is there. The
  * conversation that comes out is one that a request may hold: an answer whose end was not seen is kept if a call of it
  * may have had an effect (so far as its blocks are whole), else it is left out; each call without a result has one that
- * says so. Memory stays below twice the conversation; the file is read once, line by line.
+ * says so. Memory is that of the conversation and a line; the file is read once, line by line.
  *
  * Life cycle: resume_read -> (the history moved to where the run has it) -> resumed_release.
  */

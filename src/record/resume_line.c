@@ -122,6 +122,8 @@ static int take_history(struct reader *rd, const struct json *doc, struct error 
 
 	if (messages >= 0 && talk_set(&rd->talk, doc, messages, e))
 		return -1;
+	rd->in_pieces = false;
+	json_bool(doc, member(doc, "more"), &rd->in_pieces);
 	/* A state alone is told before there are results, and does not say what is kept of an answer. */
 	if (messages >= 0 || !rd->cut)
 		reader_forget_answer(rd);
@@ -334,6 +336,9 @@ static int take_resume(struct reader *rd, const struct json *doc, struct error *
 {
 	int states = member(doc, "states"), summaries = member(doc, "summaries"), words = member(doc, "prompt");
 
+	if (rd->in_pieces) /* that run did not come to tell the whole of it: this one begins anew */
+		talk_release(&rd->talk);
+	rd->in_pieces = false;
 	if (reader_close_answer(rd, e) || (words >= 0 && take_words(rd, doc, words, e)))
 		return -1;
 	rd->elsewhere = !rd->talk.history.n;
@@ -487,5 +492,5 @@ void reader_forget_session(struct reader *rd)
 	reader_forget_answer(rd);
 	reader_forget_begun(rd, NULL);
 	rd->nsummaries = 0;
-	rd->elsewhere = false;
+	rd->elsewhere = rd->in_pieces = false;
 }

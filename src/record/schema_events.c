@@ -145,6 +145,7 @@ const struct schema_field schema_history[] = {
 	{ "prompt", RANGE, true },
 	{ "state", OBJECT, true },
 	{ "sends", BOOL, true },
+	{ "more", BOOL, true },
 	END,
 };
 

@@ -150,11 +150,12 @@ static bool is_told(const struct talk *t, const struct history *real)
 	return true;
 }
 
-static void note_same(struct talk *t, const struct history *real)
+/* The first n messages are. */
+static void note_same(struct talk *t, const struct history *real, size_t n)
 {
 	settle(t);
-	t->same_messages = real->n;
-	t->same_blocks = real->n ? real->v[real->n - 1]->n : 0;
+	t->same_messages = n;
+	t->same_blocks = n ? real->v[n - 1]->n : 0;
 	t->same_edits = real->edits;
 }
 
@@ -238,13 +239,35 @@ static size_t find(const struct history *talk, const struct places *p, const str
 	return at->block && same_blocks(talk->v[at->message], m, 0) ? at->message : talk->n;
 }
 
+static bool is_new(const struct message *m, const struct places *p)
+{
+	for (size_t k = 0; k < m->n; k++)
+		if (slot(p, m->blocks[k])->block)
+			return false;
+	return true;
+}
+
+/* How many messages the list has to hold: nothing behind them is in the talk, which the list takes the place of, and
+ * they are as few as make about `most` bytes. */
+static size_t piece(const struct history *real, size_t first, const struct places *p, size_t most)
+{
+	size_t end = real->n, bytes = 0;
+
+	while (end > first && is_new(real->v[end - 1], p))
+		end--;
+	for (; end < real->n && (end == first || bytes < most); end++)
+		for (size_t k = 0; k < real->v[end]->n; k++)
+			bytes += real->v[end]->blocks[k]->json_len;
+	return end;
+}
+
 static void put_list(struct json_out *o, const struct history *talk, const struct history *real, size_t first,
-                     const struct places *p)
+                     size_t end, const struct places *p)
 {
 	size_t from = 0, to = first; /* messages of the talk that are next, and not written yet */
 
 	jo_array(o);
-	for (size_t i = first; i < real->n; i++) {
+	for (size_t i = first; i < end; i++) {
 		size_t at = find(talk, p, real->v[i]);
 		if (at == to && at < talk->n) {
 			to++;
@@ -263,8 +286,8 @@ static void put_list(struct json_out *o, const struct history *talk, const struc
 	jo_end(o);
 }
 
-/* The first `keep` messages stay; behind them come those of `rest` from `from` on. */
-static int go_on_with(struct history *h, size_t keep, const struct history *rest, size_t from)
+/* The first `keep` messages stay; behind them come those [from, to) of `rest`. */
+static int go_on_with(struct history *h, size_t keep, const struct history *rest, size_t from, size_t to)
 {
 	while (h->n > keep) {
 		struct message *m = h->v[--h->n];
@@ -274,29 +297,30 @@ static int go_on_with(struct history *h, size_t keep, const struct history *rest
 		}
 		message_unref(m);
 	}
-	return history_copy(h, rest, from, rest->n);
+	return history_copy(h, rest, from, to);
 }
 
-int talk_tell(struct talk *t, const struct history *real, struct buf *out)
+int talk_tell(struct talk *t, const struct history *real, size_t most, struct buf *out)
 {
 	size_t first = known(t, real);
 	struct places p = { 0 };
 	struct json_out o;
 
 	if (is_told(t, real)) {
-		note_same(t, real);
+		note_same(t, real, real->n);
 		return 0;
 	}
 	if (places_make(&p, &t->history, first))
 		return -1;
+	size_t end = piece(real, first, &p, most);
 	json_out_init(&o, out);
-	put_list(&o, &t->history, real, first, &p);
+	put_list(&o, &t->history, real, first, end, &p);
 	free(p.v);
 	t->same_messages = 0;
-	if (out->failed || go_on_with(&t->history, first, real, first))
+	if (out->failed || go_on_with(&t->history, first, real, first, end))
 		return -1;
-	note_same(t, real);
-	return 1;
+	note_same(t, real, end);
+	return end < real->n ? 2 : 1;
 }
 
 /* ---- the reader's part ---- */
@@ -380,7 +404,7 @@ int talk_set(struct talk *t, const struct json *doc, int list, struct error *e)
 	size_t left = t->history.n - keep;
 	for (; entry >= 0 && !rc; entry = json_next(doc, list, entry))
 		rc = read_entry(t, doc, entry, &left, &rest, e);
-	if (!rc && go_on_with(&t->history, keep, &rest, 0))
+	if (!rc && go_on_with(&t->history, keep, &rest, 0, rest.n))
 		rc = error_nomem(e);
 	if (!rc)
 		settle(t);

@@ -52,8 +52,10 @@ int talk_line(struct talk *t, enum role role, const char *uuid, struct block *b,
 /* A tombstone. */
 void talk_withdraw(struct talk *t, const char *uuid);
 /* 0: it is the real conversation, the reader knows all of it (the next lines are of a new answer). 1: it is not, `out`
- * gets the list that a quern_history event carries, and the talk is that now. -1: no memory. */
-int talk_tell(struct talk *t, const struct history *real, struct buf *out);
+ * gets the list that a quern_history event carries, and the talk is that now. 2: `out` gets a list of the first
+ * messages alone, and the rest is to be asked for next: a long conversation of which nothing is known is told in pieces
+ * of about `most` bytes, and never held as one text. -1: no memory. */
+int talk_tell(struct talk *t, const struct history *real, size_t most, struct buf *out);
 /* The reader's part: takes the list over. -1 with *e: no memory, or it says what cannot be. */
 int talk_set(struct talk *t, const struct json *doc, int list, struct error *e);
 void talk_release(struct talk *t);

@@ -313,7 +313,7 @@ static bool is_point(const struct event *ev)
 	case EVENT_USER:
 		return ev->u.user.acted;
 	case EVENT_HISTORY:
-		return ev->u.history.messages != NULL;
+		return ev->u.history.messages != NULL && !ev->u.history.more;
 	default:
 		return ev->kind == EVENT_TOOL_START || ev->kind == EVENT_RESULT;
 	}

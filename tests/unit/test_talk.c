@@ -19,6 +19,8 @@ struct pair {
 	unsigned lines;
 	char uuids[64][UUID_LEN + 1]; /* of the answer that comes in */
 	size_t nuuids;
+	size_t most;   /* of a piece */
+	size_t pieces; /* that were told last */
 };
 
 static int setup(void **state)
@@ -26,7 +28,7 @@ static int setup(void **state)
 	struct pair *p = calloc(1, sizeof *p);
 
 	assert_non_null(p);
-	*p = (struct pair){ .writer = TALK_INIT, .reader = TALK_INIT, .real = HISTORY_INIT };
+	*p = (struct pair){ .writer = TALK_INIT, .reader = TALK_INIT, .real = HISTORY_INIT, .most = SIZE_MAX };
 	*state = p;
 	return 0;
 }
@@ -78,23 +80,35 @@ static void withdraw(struct pair *p, const char *uuid)
 	talk_withdraw(&p->reader, uuid);
 }
 
-/* A request goes out. The list that was told, or "" for none; the caller frees it. */
+/* 2: there is more. */
+static int ask_once(struct pair *p, struct buf *out)
+{
+	struct error e = ERROR_INIT;
+	struct json doc;
+
+	buf_clear(out);
+	int rc = talk_tell(&p->writer, &p->real, p->most, out);
+	assert_true(rc >= 0);
+	if (rc) {
+		assert_int_equal(json_parse(&doc, buf_str(out), out->len, JSON_UNIQUE, &e), 0);
+		if (talk_set(&p->reader, &doc, json_root(&doc), &e))
+			fail_msg("%s: %s", e.msg, buf_str(out));
+		json_release(&doc);
+	} else {
+		assert_int_equal(out->len, 0);
+	}
+	p->pieces += rc != 0;
+	return rc;
+}
+
+/* A request goes out. The list that was told last, or "" for none; the caller frees it. */
 static char *ask(struct pair *p)
 {
 	struct buf out = BUF_INIT(BUF_HUGE);
-	struct error e = ERROR_INIT;
-	struct json doc;
-	int rc = talk_tell(&p->writer, &p->real, &out);
 
-	assert_true(rc >= 0);
-	if (rc) {
-		assert_int_equal(json_parse(&doc, buf_str(&out), out.len, JSON_UNIQUE, &e), 0);
-		if (talk_set(&p->reader, &doc, json_root(&doc), &e))
-			fail_msg("%s: %s", e.msg, buf_str(&out));
-		json_release(&doc);
-	} else {
-		assert_int_equal(out.len, 0);
-	}
+	p->pieces = 0;
+	while (ask_once(p, &out) == 2)
+		;
 	assert_same(&p->real, &p->writer.history);
 	assert_same(&p->real, &p->reader.history);
 	char *text = strdup(buf_str(&out));
@@ -369,6 +383,7 @@ static void any_conversation(void **state)
 		for (int step = 0; step < 40; step++) {
 			while (next(&s) % 4 == 0)
 				some_edit(p, &s);
+			p->most = next(&s) % 2 ? SIZE_MAX : next(&s) % 400;
 			free(ask(p));
 			if (p->real.v[p->real.n - 1]->role == ROLE_USER || next(&s) % 4 == 0)
 				some_answer(p, &s);
@@ -393,20 +408,47 @@ static void the_beginning_is_not_looked_at(void **state)
 	struct block *first = p->writer.history.v[0]->blocks[0];
 	p->writer.history.v[0]->blocks[0] = text("other");
 	struct buf out = BUF_INIT(BUF_HUGE);
-	assert_int_equal(talk_tell(&p->writer, &p->real, &out), 0);
+	assert_int_equal(talk_tell(&p->writer, &p->real, SIZE_MAX, &out), 0);
 	p->real.edits++;
-	assert_int_equal(talk_tell(&p->writer, &p->real, &out), 1);
+	assert_int_equal(talk_tell(&p->writer, &p->real, SIZE_MAX, &out), 1);
 	assert_string_equal(buf_str(&out), "[{\"role\":\"user\",\"content\":[" TEXT("u") "]},{\"old\":[1,101]}]");
 	block_unref(first);
 	buf_release(&out);
+}
+
+/* What stands there already is told in one list, however long that is: its places hold until the list is read. */
+static void a_long_conversation_is_told_in_pieces(void **state)
+{
+	struct pair *p = *state;
+
+	for (int i = 0; i < 50; i++) {
+		add(&p->real, ROLE_USER, text("u"));
+		add(&p->real, ROLE_ASSISTANT, text("a"));
+	}
+	add(&p->real, ROLE_USER, text("last"));
+	p->most = 10 * strlen(TEXT("u"));
+	assert_told(p, "[{\"old\":[0,100]},{\"role\":\"user\",\"content\":[" TEXT("last") "]}]");
+	assert_int_equal(p->pieces, 11);
+	assert_told(p, "");
+
+	struct history now = HISTORY_INIT;
+	assert_int_equal(history_copy(&now, &p->real, 0, 1), 0);
+	assert_int_equal(history_copy(&now, &p->real, 51, 100), 0);
+	history_exchange(&p->real, &now);
+	history_release(&now);
+	add(&p->real, ROLE_USER, text("more"));
+	p->most = 1;
+	assert_told(p, "[{\"old\":[0,1]},{\"old\":[51,100]},{\"role\":\"user\",\"content\":[" TEXT("more") "]}]");
+	assert_int_equal(p->pieces, 1);
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-		T(lines_make_the_conversation),      T(what_is_withdrawn_goes), T(edits_are_told),
-		T(a_list_that_cannot_be_is_refused), T(any_conversation),       T(the_beginning_is_not_looked_at),
+		T(lines_make_the_conversation),           T(what_is_withdrawn_goes), T(edits_are_told),
+		T(a_list_that_cannot_be_is_refused),      T(any_conversation),       T(the_beginning_is_not_looked_at),
+		T(a_long_conversation_is_told_in_pieces),
 #undef T
 	};
 

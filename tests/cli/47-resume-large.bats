@@ -1,0 +1,57 @@
+#!/usr/bin/env bats
+# Records that are large, and files that are no records: what they cost, and what is said.
+
+load ../lib/helpers
+
+extra_setup() { F=$T/run.ndjson G=$T/second.ndjson; }
+
+# record CALLS BYTES: a run of so many calls, whose results have so many bytes each as JSON; it has no end
+record() {
+	"$PY" - "$1" "$2" >"$F" <<-'END'
+		import json, sys, uuid
+		calls, size = int(sys.argv[1]), int(sys.argv[2])
+		session = "6ba7b810-9dad-41d1-80b4-00c04fd430c8"
+		def line(**members):
+		    print(json.dumps({**members, "session_id": session, "uuid": str(uuid.uuid4())}))
+		def block(role, stop=None, **members):
+		    line(type=role, message={"id": "m", "role": role, "model": "m", "content": [members], "stop_reason": stop})
+		line(type="system", subtype="init", quern_version="1")
+		line(type="system", subtype="quern_history", prompt=[0, 1],
+		     messages=[{"role": "user", "content": [{"type": "text", "text": "go"}]}])
+		for i in range(calls):
+		    block("assistant", "tool_use", type="tool_use", id=f"t{i}", name="Bash", input={"command": f"make {i}"})
+		    block("user", type="tool_result", tool_use_id=f"t{i}", content="a line\n" * (size // 8))
+	END
+}
+
+# peak ARGUMENT...: KiB of a run that goes on with $F
+peak() {
+	printf '#!/bin/sh\nexec %s %s %s %s "$@"\n' "$PY" "$LIB/alone.py" "$T/alone" "$QUERN" >"$T/quern"
+	chmod +x "$T/quern"
+	QUERN=$T/quern q -p "${words:-go}" --model claude-test --set context.window=100M --resume "$F" "$@"
+	exits 0 completed || return 1
+	read -r peak _ <"$T/alone"
+}
+
+@test "a long conversation is held once, whether its record is gone on with or told again in another file" {
+	sanitized && skip "the sanitizers take memory of their own"
+	serve "$(script "$(say one)" "$(say two)" "$(say three)" "$(say four)" "$(say five)")"
+	local peak base whole=$((200 * 50000 >> 10))
+	record 1 50000
+	peak --events "$G"
+	base=$peak
+	record 200 50000
+	peak --events "$F.other"
+	[ $((peak - base)) -lt $((whole * 3 / 2)) ] || { echo "into another file: $peak of $base and $whole KiB"; return 1; }
+	is "$(jq -s '[.[] | select(.subtype=="quern_history")] | length > 10 and all(.quern_file == null)' "$F.other")" true
+	is "$(jq -s '[.[] | select(.subtype=="quern_history" and .messages) | .more // false] | (.[-1] | not) and all(.[:-1][]; .)' "$F.other")" true
+	cp "$F" "$G"
+	peak --events "$F"
+	[ $((peak - base)) -lt $((whole * 3 / 2)) ] || { echo "appended: $peak of $base and $whole KiB"; return 1; }
+	cmp "$(request 2)" "$(request 3)"
+	# and the other file is a record as good as the first
+	F=$F.other peak --events "$F.other"
+	is "$(result .resumed_result)" true
+	words=more F=$F.other peak --events "$F.other"
+	is "$(jq '.messages | length' "$(request 4)")" 403
+}
