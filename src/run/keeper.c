@@ -19,6 +19,8 @@ int world_start_keeper(struct world *w, struct error *e)
 		.calls = workspace_child_calls,
 		.ncalls = workspace_child_ncalls,
 		.forget = world_forget_secrets,
+		.held = w->locks,
+		.nheld = w->nlocks,
 		.ctx = w,
 	};
 

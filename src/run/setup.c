@@ -206,6 +206,8 @@ static int make_tools(struct world *w, struct error *e)
 		.sandbox = w->sandbox,
 		.forget = world_forget_secrets,
 		.beside = w->keeper,
+		.held = w->locks,
+		.nheld = w->nlocks,
 		.ctx = w,
 	};
 	struct toolbox_config cfg;
@@ -350,7 +352,7 @@ static int make_model(struct world *w, struct error *e)
 static int check_descriptors(const struct world *w, struct error *e)
 {
 	int needed = MIN_DESCRIPTORS + (w->job->summary_model ? BACKGROUND_MORE : 0) + world_keeps(w) +
-	             (w->job->events_path || w->job->resume_path); /* the lock */
+	             world_locks_most(w);
 	struct rlimit files;
 	int unused = 0;
 

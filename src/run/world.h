@@ -100,12 +100,13 @@ struct world {
 
 	/* a run that goes on */
 	struct resumed record;
-	bool resumes;     /* there is a record, and *record is filled */
-	bool goes_on;     /* no message is new: what was begun is gone on with */
-	bool repeats;     /* there is nothing left to do: the old result is the result */
-	bool resume_told; /* the events say so */
-	int lock;         /* on the file of the events, 0 = none */
-	bool locked_out;  /* another run has it: nothing may be written there */
+	bool resumes;                   /* there is a record, and *record is filled */
+	bool goes_on;                   /* no message is new: what was begun is gone on with */
+	bool repeats;                   /* there is nothing left to do: the old result is the result */
+	bool resume_told;               /* the events say so */
+	int locks[SUPERVISOR_HELD_MAX]; /* on what is read and written */
+	size_t nlocks;
+	bool locked_out;  /* another run has the file of the events: nothing may be written there */
 	bool appends;     /* the events stand behind those of the record */
 	struct talk talk; /* what whoever reads the record knows, until the loop has it */
 	int64_t turns, requests, tool_calls, duration_ms; /* of this process so far */
@@ -297,8 +298,10 @@ int world_confine(struct world *w, struct error *e);       /* this process: afte
 int world_judge_sandbox(struct world *w, struct error *e); /* is it enough for the tools on offer? */
 
 /* ---- lock.c ---- */
-/* The file that the events are appended to, before a record is read: -1 with *e if another process writes it. */
+/* What the run writes for itself, and shared what it goes on from, before that is read: -1 with *e if another run, or
+ * what a killed one has left, still has it after some seconds. */
 int world_lock_record(struct world *w, struct error *e);
+int world_locks_most(const struct world *w); /* how many descriptors that may take */
 void world_unlock_record(struct world *w);
 
 /* ---- resume.c: a run that goes on from a record ---- */

@@ -37,7 +37,7 @@ static void disconnect(struct process *p)
 	reactor_fd_remove(p->r, p->conn.fd);
 	frame_release(&p->conn);
 	close(p->conn.fd);
-	begin_end(p, WIRE_GRACE_MS);
+	begin_end(p, 0); /* whoever goes on with the record waits for this, and meets nothing that still has effects */
 }
 
 static void watch_socket(struct process *p)
@@ -420,22 +420,53 @@ static void on_socket(void *ctx, int fd, short revents)
 
 /* ---- the process ---- */
 
-/* 0 and 1 on /dev/null, 2 as it was, the socket on 3, nothing else. What was inherited goes first: it may fill the
- * table. */
-static int set_fds(int sock)
+static int by_number(const void *a, const void *b)
 {
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The socket on 3, what is held behind it: in order, so that none comes to lie on one that is still to be moved. */
+static int move_fds(int sock, const struct supervisor_config *cfg)
+{
+	int fds[SUPERVISOR_HELD_MAX];
+	int n = (int)cfg->nheld;
+
+	for (int i = 0; i < n; i++) {
+		fds[i] = cfg->held[i];
+		if (fds[i] == SOCKET_FD) /* there is room: our end of the pair has just been closed */
+			fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, SOCKET_FD + 1);
+		if (fds[i] < 0)
+			return -1;
+	}
 	if (sock != SOCKET_FD && dup3(sock, SOCKET_FD, O_CLOEXEC) < 0)
 		return -1;
-	child_close_from(SOCKET_FD + 1);
+	qsort(fds, (size_t)n, sizeof *fds, by_number);
+	for (int i = 0, to = SOCKET_FD + 1; i < n; i++, to++)
+		if (fds[i] != to && dup3(fds[i], to, O_CLOEXEC) < 0)
+			return -1;
+	return SOCKET_FD + 1 + n;
+}
+
+/* 0 and 1 on /dev/null, 2 as it was, the socket on 3, what is held, nothing else. What was inherited goes first: it
+ * may fill the table. */
+static int set_fds(int sock, const struct supervisor_config *cfg)
+{
+	int unused = move_fds(sock, cfg);
+
+	if (unused < 0)
+		return -1;
+	child_close_from(unused);
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0)
 		return -1;
 	if (fcntl(STDERR_FILENO, F_GETFD) < 0 && dup2(null, STDERR_FILENO) < 0)
 		return -1;
-	int spare = fcntl(null, F_DUPFD_CLOEXEC, SOCKET_FD + 1); /* null may be 0 or 1 itself */
+	int spare = fcntl(null, F_DUPFD_CLOEXEC, unused); /* null may be 0 or 1 itself */
 	if (spare < 0 || dup2(spare, STDIN_FILENO) < 0 || dup2(spare, STDOUT_FILENO) < 0)
 		return -1;
-	child_close_from(SOCKET_FD + 1);
+	child_close_from(unused);
 	return 0;
 }
 
@@ -475,7 +506,7 @@ static int set_up(struct process *p, int sock)
 	/* Nothing of what we were started with counts: with SIGCHLD ignored there would be no exit codes. */
 	child_default_signals();
 	child_ignore_signals(true);
-	if (set_identity() || set_fds(sock))
+	if (set_identity() || set_fds(sock, p->cfg))
 		return -1;
 	set_rules(p);
 	oom_open(&p->oom);

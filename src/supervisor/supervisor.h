@@ -2,7 +2,7 @@
  * The second process. It starts every child of the program, each in its own process group with
  * no inherited descriptors, stdin from /dev/null, default signals and an empty signal mask; it is
  * the child subreaper, has no key and no network, and ends all that is left when the loop process
- * goes away (end of file on the socket) or asks it to.
+ * goes away (end of file on the socket: without a grace) or asks it to.
  *
  * Loop side life cycle: supervisor_start -> supervisor_spawn... -> supervisor_stop.
  * One child: spawn (id) -> [supervisor_kill] -> on_done exactly once, also for a child that could
@@ -88,6 +88,8 @@ struct child_result {
 typedef void (*child_done)(void *ctx, int id,
                            struct child_result *res); /* res may be emptied, is released afterwards */
 
+#define SUPERVISOR_HELD_MAX 3
+
 struct supervisor_config {
 	const struct child_call *calls;
 	size_t ncalls;
@@ -104,6 +106,10 @@ struct supervisor_config {
 	/* Another one of this process, started before: neither ends the other's children when it is lost, and no
 	 * confined child may signal it. NULL = none. */
 	struct supervisor *beside;
+	/* Descriptors, the caller's, of files that it has locked: open in the supervisor, but in no child, until the
+	 * last child is gone, also where the caller is killed. At most SUPERVISOR_HELD_MAX. */
+	const int *held;
+	size_t nheld;
 	/* Called in the new process before all else, NULL = not: overwrites what only the caller may know. */
 	void (*forget)(void *ctx);
 	void *ctx;

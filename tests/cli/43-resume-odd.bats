@@ -56,7 +56,7 @@ paid() { jq -s '[.[] | select(.type=="result")][-1].session_totals.models | map(
 	q -p go --allowedTools Bash --resume "$F" --events "$F"
 	exits 2 turn_setup_failed
 	is "$(result .startup_failure_reason)" resume_unavailable
-	err_has "is being written by another run"
+	err_has "is in use by another run"
 	q -p other --events "$F"
 	exits 2 turn_setup_failed
 	is "$(wc -l <"$F")" "$n"
@@ -78,7 +78,7 @@ paid() { jq -s '[.[] | select(.type=="result")][-1].session_totals.models | map(
 	rc=0
 	timeout 30 "$QUERN" --base-url "$BASE" -p go --allowedTools Bash --resume "$F" </dev/null >>"$F" 2>"$T/err" 3>&- || rc=$?
 	is "$rc" 2
-	err_has "is being written by another run"
+	err_has "is in use by another run"
 	kill -KILL $first
 	wait $first || true
 	timeout 30 "$QUERN" --base-url "$BASE" -p go --allowedTools Bash --resume "$F" </dev/null >>"$F" 2>"$T/err" 3>&-

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
@@ -1461,6 +1462,39 @@ static void one_of_two_is_killed(void **state)
 	}
 }
 
+/* What the caller has locked stays so until the last child is gone, and no child has it. */
+static void what_is_held(void **state)
+{
+	struct fixture f = { 0 };
+	const char *argv[] = { "sh", "-c", "for i in 3 4 5 6 7; do [ ! -e /proc/$$/fd/$i ] || echo $i; done; echo none",
+		               NULL };
+	struct spawn spec = spec_of(argv);
+	struct error e = ERROR_INIT;
+	int p[2], held[3];
+	char c;
+
+	(void)state;
+	assert_int_equal(pipe2(p, O_CLOEXEC | O_NONBLOCK), 0);
+	held[1] = p[1];
+	held[2] = fcntl(p[1], F_DUPFD_CLOEXEC, 3);
+	held[0] = fcntl(p[1], F_DUPFD_CLOEXEC, 40); /* in no order */
+	f.r = reactor_open(&e);
+	f.s = supervisor_start(&(struct supervisor_config){ .held = held, .nheld = 3 }, f.r, &e);
+	assert_non_null(f.s);
+	for (int i = 0; i < 3; i++)
+		close(held[i]);
+	spawn(&f, &spec);
+	wait_for(&f, 1);
+	assert_string_equal(out_of(&f.ended[0]), "none\n");
+	assert_int_equal(read(p[0], &c, 1), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(supervisor_stop(f.s, 0), 0);
+	assert_int_equal(read(p[0], &c, 1), 0);
+	close(p[0]);
+	clear_ended(&f);
+	reactor_free(f.r);
+}
+
 static void supervisor_is_killed(void **state)
 {
 	struct fixture f;
@@ -1579,6 +1613,7 @@ int main(void)
 		cmocka_unit_test(loop_process_is_killed),
 		cmocka_unit_test(supervisor_is_killed),
 		cmocka_unit_test(one_of_two_is_killed),
+		cmocka_unit_test(what_is_held),
 		cmocka_unit_test(supervisor_ignores_the_terminals_signals),
 		cmocka_unit_test(stop_of_nothing),
 		/* The last three are beyond valgrind: it keeps descriptors for itself, and it gives up where an execve
