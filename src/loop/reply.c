@@ -245,6 +245,7 @@ void reply_tombstone(struct loop *l)
 		.uuids = (const char(*)[UUID_LEN + 1]) a->uuids,
 		.n = a->nuuids,
 		.message_id = a->message_id,
+		.model = loop_model(l),
 		.usage = &a->usage,
 	};
 	loop_emit(l, &ev);

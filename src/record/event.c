@@ -302,6 +302,8 @@ static void write_tombstone(struct line *l)
 	if (v->message_id)
 		jo_str(o, v->message_id);
 	jo_end(o);
+	if (v->model)
+		jo_kstr(o, "model", v->model);
 	jo_key(o, "usage");
 	line_usage(o, v->usage);
 }

@@ -143,6 +143,7 @@ struct event_tombstone {
 	const char (*uuids)[UUID_LEN + 1];
 	size_t n;
 	const char *message_id;
+	const char *model; /* that was paid; NULL = not known */
 	const struct usage *usage;
 };
 struct event_notice {

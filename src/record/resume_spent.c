@@ -93,7 +93,7 @@ int spent_history(struct reader *rd, const struct json *doc, int state)
 int spent_tombstone(struct reader *rd, const struct json *doc)
 {
 	struct spent *s = &rd->spent;
-	int usage = json_get(doc, json_root(doc), "usage");
+	int usage = json_get(doc, json_root(doc), "usage"), model = json_get(doc, json_root(doc), "model");
 
 	/* an answer that broke and was kept has lines: this is about another one */
 	if (json_size(doc, json_get(doc, json_root(doc), "uuids")) == 0 && close_answer(rd, false))
@@ -105,6 +105,12 @@ int spent_tombstone(struct reader *rd, const struct json *doc)
 			free(s->model);
 			s->model = strdup(s->asked);
 		}
+	}
+	if (json_type(doc, model) == JSON_STRING) {
+		free(s->model);
+		s->model = json_strdup(doc, model, NULL);
+		if (!s->model)
+			return -1;
 	}
 	usage_read(&s->usage, doc, usage);
 	return close_answer(rd, false);

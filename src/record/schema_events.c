@@ -103,6 +103,7 @@ const struct schema_field schema_transition[] = {
 const struct schema_field schema_tombstone[] = {
 	{ "uuids", UUIDS, false },
 	{ "message_ids", STRINGS, false },
+	{ "model", STR, true },
 	{ "usage", REF("usage"), false },
 	END,
 };

@@ -371,12 +371,16 @@ static struct event notice_event(void)
 static void system_lines(void **state)
 {
 	static const char uuids[][UUID_LEN + 1] = { "00000000-0000-4000-8000-000000000007" };
-	struct event ev = { .kind = EVENT_TOMBSTONE, .u.tombstone = { uuids, 1, "msg_1", NULL } };
+	struct event ev = { .kind = EVENT_TOMBSTONE, .u.tombstone = { uuids, 1, "msg_1", NULL, NULL } };
 
 	assert_line(*state, ev,
 	            "{\"type\":\"system\",\"subtype\":\"quern_tombstone\",\"uuids\":["
 	            "\"00000000-0000-4000-8000-000000000007\"],\"message_ids\":[\"msg_1\"],\"usage\":" NO_USAGE
 	            "," TAIL("000000000001"));
+	ev.u.tombstone = (struct event_tombstone){ .message_id = "msg_1", .model = "m" };
+	assert_line(*state, ev,
+	            "{\"type\":\"system\",\"subtype\":\"quern_tombstone\",\"uuids\":[],\"message_ids\":[\"msg_1\"],"
+	            "\"model\":\"m\",\"usage\":" NO_USAGE "," TAIL("000000000001"));
 	assert_line(*state, retry_event(),
 	            "{\"type\":\"system\",\"subtype\":\"api_retry\",\"attempt\":1,\"max_retries\":10,"
 	            "\"retry_delay_ms\":1043,\"error_status\":529,\"error\":\"overloaded\","
@@ -1023,7 +1027,7 @@ static void a_whole_run(struct bench *b)
 	assert_int_equal(recorder_emit(b->r, &ev, &e), 0);
 	memcpy(withdrawn[0], ev.uuid, sizeof withdrawn[0]);
 	struct event stone = { .kind = EVENT_TOMBSTONE,
-		               .u.tombstone = { (const char(*)[UUID_LEN + 1]) withdrawn, 1, "gone", &first } };
+		               .u.tombstone = { (const char(*)[UUID_LEN + 1]) withdrawn, 1, "gone", NULL, &first } };
 	emit(b, stone);
 	emit(b, (struct event){ .kind = EVENT_STREAM, .stream_json = delta, .stream_len = sizeof delta - 1 });
 	ev.u.assistant = (struct event_assistant){ .message_id = "m1", .model = "m", .block = answer, .usage = &first };

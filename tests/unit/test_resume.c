@@ -752,6 +752,24 @@ static void what_was_paid_for_an_answer_that_broke(void **state)
 	assert_int_equal(f->r.totals.models[0].usage.input, 17);
 }
 
+/* The record tells no request: it was killed before. */
+static void whose_answer_was_withdrawn(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", CALL("t1"), "\"tool_use\"");
+	user(f, RESULT("t1", "out"), "");
+	line(f, SESSION,
+	     "\"type\":\"system\",\"subtype\":\"quern_tombstone\",\"uuids\":[],\"message_ids\":[\"m2\"],"
+	     "\"model\":\"paid\",\"usage\":{\"input_tokens\":7,\"output_tokens\":1}");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.totals.nmodels, 2);
+	assert_string_equal(f->r.totals.models[1].model, "paid");
+	assert_int_equal(f->r.totals.models[1].usage.input, 7);
+}
+
 static void state(struct file *f, const char *members, const char *more)
 {
 	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_history\",\"state\":{%s}%s", members, more);
@@ -971,6 +989,7 @@ int main(void)
 		T(a_new_message_is_not_ended),
 		T(an_old_result_that_was_given_again),
 		T(what_was_paid),
+		T(whose_answer_was_withdrawn),
 		T(requests_that_lines_do_not_tell_of),
 		T(what_was_paid_for_a_summary_that_did_not_come),
 		T(what_was_paid_for_an_answer_that_broke),
