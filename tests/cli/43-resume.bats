@@ -100,8 +100,8 @@ rounds() { # ROUNDS HICCUP-AT...
 }
 
 @test "the requests are the same: the model that was fallen back on is asked" {
-	local busy='{"status":529,"headers":{"retry-after":"0"},"error":{"type":"overloaded_error","message":"busy"}}'
-	local no='{"status":500,"headers":{"retry-after":"0"},"error":{"type":"api_error","message":"hiccup"}}'
+	local busy='{"status":529,"headers":{"retry-after":"0.02"},"error":{"type":"overloaded_error","message":"busy"}}'
+	local no='{"status":500,"headers":{"retry-after":"0.02"},"error":{"type":"api_error","message":"hiccup"}}'
 	RETRIES=2
 	both "$(script "$(bash_call 'echo a')" "$busy" "$busy" "$busy" "$(bash_call 'echo b')" "$no" "$no" "$no" "$(say done)")" \
 		-m claude-opus-5 --fallback-model claude-sonnet-5 --allowedTools Bash
