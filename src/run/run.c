@@ -41,7 +41,7 @@ static int tear_down(struct world *w, bool failed)
 	if (w->model)
 		w->model->ops->free(w->model);
 	rc = world_record_end(w, &e);
-	if (rc)
+	if (rc && !failed) /* else why is told */
 		log_error("%s", e.msg);
 	toolbox_free(w->toolbox);
 	if (w->supervisor)

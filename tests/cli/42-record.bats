@@ -101,6 +101,7 @@ bodies() {
 	q -p go --allowedTools Bash --record /dev/full
 	exits 2
 	err_has "No space left on device"
+	is "$(grep -c "No space" "$T/err")" 1 # said once
 	q -p go --allowedTools Bash --record /nonexistent/run.tar.zst
 	exits 2
 	err_has "cannot create the bundle '/nonexistent/run.tar.zst'"
