@@ -128,13 +128,19 @@ static bool is_early(const struct json *doc)
 {
 	int type = json_get(doc, json_root(doc), "type"), subtype = json_get(doc, json_root(doc), "subtype");
 
-	if (json_eq(doc, type, "result")) /* one that was given again tells of work that is done */
-		return !json_absent(doc, json_get(doc, json_root(doc), "terminal_reason")) &&
-		       json_absent(doc, json_get(doc, json_root(doc), "resumed_result"));
+	if (json_eq(doc, type, "result"))
+		return !json_absent(doc, json_get(doc, json_root(doc), "startup_failure_reason"));
 	return json_eq(doc, type, "control_response") ||
 	       (json_eq(doc, type, "system") &&
 	        (json_eq(doc, subtype, "hook_started") || json_eq(doc, subtype, "hook_response") ||
 	         json_eq(doc, subtype, "informational") || json_eq(doc, subtype, "quern_notice")));
+}
+
+/* Of a run whose events went elsewhere: as --output-format json has it, or one that was given again. */
+static bool is_result(const struct json *doc)
+{
+	return json_eq(doc, json_get(doc, json_root(doc), "type"), "result") &&
+	       !json_absent(doc, json_get(doc, json_root(doc), "terminal_reason"));
 }
 
 /* What a kill left of a line of ours, however little that is. */
@@ -159,8 +165,10 @@ static int take_line(struct lines *l, bool last, struct error *e)
 		r->lines++;
 	if (rc == 0 && json_type(&doc, json_root(&doc)) == JSON_OBJECT) {
 		rc = take(l, &doc, e);
-		if (!l->rd.known && !l->rd.foreign && !is_early(&doc))
+		if (!l->rd.known && !l->rd.foreign && !is_early(&doc)) {
 			l->rd.foreign = r->lines;
+			l->rd.result_alone = is_result(&doc);
+		}
 		if (rc)
 			error_prefix(e, "%s:%zu", l->rd.src->path, r->lines);
 	} else if (why.code == ERR_NOMEM) {
@@ -209,8 +217,11 @@ static int finish(struct lines *l, struct error *e)
 	if ((l->line.len || l->too_long) && take_line(l, true, e))
 		return -1;
 	if (!rd->known && rd->foreign)
-		return error_set(e, ERR_INPUT, "%s:%zu: this is not the record of a run of this program", rd->src->path,
-		                 rd->foreign);
+		return error_set(e, ERR_INPUT,
+		                 "%s:%zu: %s: give what --events, --record or stdout in stream-json wrote",
+		                 rd->src->path, rd->foreign,
+		                 rd->result_alone ? "a result without its conversation, which cannot be gone on with"
+		                                  : "this is not the record of a run of this program");
 	if (rd->in_pieces || (!rd->talk.history.n && rd->elsewhere))
 		return error_set(
 		        e, ERR_INPUT,

@@ -42,12 +42,13 @@ struct reader {
 	/* the lines of the answer that is not known to be whole: its end, or a result, makes it so */
 	char (*answer)[UUID_LEN + 1];
 	size_t nanswer;
-	char *answer_id; /* of its message */
-	bool cut;        /* or of one that was cut, or broke, as long as it is not told what is kept of it */
-	bool known;      /* an init line of ours was there */
-	bool elsewhere;  /* the run went on from a record that is another file */
-	bool in_pieces;  /* the conversation is told in several lines, and the last one of them is not there yet */
-	size_t foreign;  /* the first line that no run of ours writes in front of its init; 0 = none */
+	char *answer_id;   /* of its message */
+	bool cut;          /* or of one that was cut, or broke, as long as it is not told what is kept of it */
+	bool known;        /* an init line of ours was there */
+	bool elsewhere;    /* the run went on from a record that is another file */
+	bool in_pieces;    /* the conversation is told in several lines, and the last one of them is not there yet */
+	size_t foreign;    /* the first line that no run of ours writes in front of its init; 0 = none */
+	bool result_alone; /* it is the result of a run of ours */
 };
 
 /* ---- resume_line.c ---- */

@@ -235,6 +235,9 @@ static int tell_event(struct world *w, const struct event_init *init, struct err
 	list_changes(w, init, changed);
 	for (const char **what = changed; *what; what++)
 		log_warn("resume: not as it was when '%s' was written: %s", w->job->resume_path, *what);
+	if (r->unreadable)
+		log_warn("resume: lines of '%s' that are no events, and what they told is not known: %zu",
+		         w->job->resume_path, r->unreadable);
 	ev.u.resume = (struct event_resume){
 		.file = w->job->resume_path,
 		.from_reason = r->ended ? terminal_row(r->reason)->name : NULL,

@@ -33,6 +33,51 @@ peak() {
 	read -r peak _ <"$T/alone"
 }
 
+# refused WHAT REQUESTS: $F is no record, and nothing is asked
+refused() {
+	q -p go --resume "$F"
+	exits 2 turn_setup_failed && is "$(result .startup_failure_reason)" resume_unavailable && err_has "$1" || return 1
+	is "$(requests)" "$2"
+}
+
+@test "what a run said without its conversation is not gone on with, and not begun anew" {
+	serve "$(script "$(say one)" "$(say two)")"
+	q -p go --events "$G"
+	for format in json text; do
+		"$QUERN" --base-url "$BASE" -p go --resume "$G" -o $format >"$F" 2>/dev/null </dev/null
+		refused "run.ndjson:1: " 1
+	done
+	"$QUERN" --base-url "$BASE" -p go -o json >"$F" 2>/dev/null </dev/null
+	refused "run.ndjson:1: a result without its conversation" 2
+	q -p go --resume "$G" # which is the old result alone
+	cp "$T/out" "$F"
+	refused "run.ndjson:1: a result without its conversation" 2
+	echo '{"type":"system","subtype":"init","session_id":"6ba7b810-9dad-41d1-80b4-00c04fd430c8"}' >"$F"
+	refused "run.ndjson:1: this is not the record of a run" 2
+}
+
+@test "odd lines within a record are passed over, and counted" {
+	record 2 1000
+	{
+		cat "$F"
+		printf '\0\0\0\n\377\376\n'
+		printf '{"a":%s%s}\n' "$(printf '%.s[' {1..100000})" "$(printf '%.s]' {1..100000})"
+		head -c 70000000 /dev/zero | tr '\0' x
+		printf '\n{"type":"x"}\n'
+	} >"$G"
+	truncate -s +1M "$G" # what a crash of the machine may leave
+	serve "$(script "$(say done)")"
+	q -p go --model claude-test --resume "$G"
+	exits 0 completed
+	err_has "lines of '$G' that are no events, and what they told is not known: 4"
+	is "$(jq '.messages | length' "$(request 1)")" 5
+	for F in "$T" /dev/null; do
+		q -p go --resume "$F"
+		exits 2 turn_setup_failed
+		err_has "is no regular file"
+	done
+}
+
 @test "a long conversation is held once, whether its record is gone on with or told again in another file" {
 	sanitized && skip "the sanitizers take memory of their own"
 	serve "$(script "$(say one)" "$(say two)" "$(say three)" "$(say four)" "$(say five)")"
