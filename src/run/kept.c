@@ -172,6 +172,16 @@ bool kept_find(struct world *w)
 
 /* ---- a run that came to its end ---- */
 
+static void warn_gone(const struct changing *c, const char *path)
+{
+	if (c->transaction)
+		log_warn("what the run did before is not there any more: '%s' cannot be used", path);
+	else
+		log_warn("what the run changed before is not known: '%s' cannot be used: workspace.save and "
+		         "workspace.patch get what changes from now on",
+		         path);
+}
+
 /* What its result names: a member of `workspace`. NULL: nothing. */
 static const char *kept_file(struct world *w, const char *member)
 {
@@ -183,8 +193,11 @@ static const char *kept_file(struct world *w, const char *member)
 
 	if (line && !json_parse(&doc, line, strlen(line), 0, &e)) {
 		int tok = json_path(&doc, 0, member);
-		if (tok >= 0 && !json_str(&doc, tok, &path) && world_is_recorded_file(w, buf_str(&path)))
+		bool told = tok >= 0 && !json_str(&doc, tok, &path);
+		if (told && world_is_recorded_file(w, buf_str(&path)))
 			kept = arena_strdup(&w->arena, buf_str(&path));
+		else if (told) /* a bundle has the events alone on another machine */
+			warn_gone(w->changing, buf_str(&path));
 	}
 	json_release(&doc);
 	buf_release(&path);
@@ -218,8 +231,7 @@ int kept_restore(struct world *w, const struct changing_limits *l, struct error 
 	bool needed = c->transaction || c->patch;
 	if ((needed && (!archive || access(kept, R_OK))) || !read_sums(c, archive ? sums : kept)) {
 		c->anew = true;
-		log_warn("what the run %s before is not there any more: '%s' cannot be used",
-		         c->transaction ? "did" : "changed", kept);
+		warn_gone(c, kept);
 		return 0;
 	}
 	if (needed && put_back(w, kept, c->transaction ? c->dir : c->was, l, e))

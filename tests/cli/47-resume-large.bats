@@ -100,3 +100,24 @@ refused() {
 	words=more F=$F.other peak --events "$F.other"
 	is "$(jq '.messages | length' "$(request 4)")" 403
 }
+
+@test "a bundle on another machine: it is said that the changes of the run before are not known" {
+	mkdir ws
+	echo one >ws/a
+	serve "$(script "$(bash_call 'echo two >>a')" "$(bash_call 'echo three >>a')" "$(say done)")"
+	set -- -p go -C ws --allowedTools Bash --set workspace.patch="$T/out.patch" --run-dir "$T/rundir"
+	q "$@" -t 1 --record "$T/run.tar.zst"
+	exits 10 max_turns
+	cp -r ws there
+	cp "$T/run.tar.zst" "$T/there.tar.zst"
+	q "$@" -t 1 --resume "$T/run.tar.zst" --record "$T/run.tar.zst"
+	exits 10 max_turns
+	err_lacks "what the run changed before"
+	has "$(cat "$T/out.patch")" "+two"
+	rm -r "$T/rundir" ws
+	mv there ws
+	q "$@" --resume "$T/there.tar.zst"
+	exits 0 completed
+	err_has "what the run changed before is not known: '$T/rundir/"
+	is "$(cat "$T/out.patch")" ""
+}
