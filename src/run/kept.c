@@ -174,12 +174,9 @@ bool kept_find(struct world *w)
 
 static void warn_gone(const struct changing *c, const char *path)
 {
-	if (c->transaction)
-		log_warn("what the run did before is not there any more: '%s' cannot be used", path);
-	else
-		log_warn("what the run changed before is not known: '%s' cannot be used: workspace.save and "
-		         "workspace.patch get what changes from now on",
-		         path);
+	log_warn("what the run %s before is not there any more: '%s' cannot be used%s",
+	         c->transaction ? "did" : "changed", path,
+	         c->transaction ? "" : ": workspace.save and workspace.patch get what changes from now on");
 }
 
 /* What its result names: a member of `workspace`. NULL: nothing. */

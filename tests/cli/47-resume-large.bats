@@ -118,6 +118,6 @@ refused() {
 	mv there ws
 	q "$@" --resume "$T/there.tar.zst"
 	exits 0 completed
-	err_has "what the run changed before is not known: '$T/rundir/"
+	err_has "what the run changed before is not there any more: '$T/rundir/"
 	is "$(cat "$T/out.patch")" ""
 }
