@@ -1,5 +1,6 @@
 /* Phase 5: the model asked for no tool. Is it done? */
 #include "loop/state.h"
+#include "record/resume.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ static struct verdict nudge(struct loop *l)
 	next.same_turn = false;
 	next.nudged = true;
 	next.pauses = 0;
-	loop_say(l, nudge_text);
+	reply_say(l, nudge_text);
 	return verdict_go(CONT_EMPTY_NUDGE, &next);
 }
 
@@ -78,6 +79,20 @@ static void take_result(struct loop *l)
 	l->result_len = len;
 }
 
+/* Words stand behind the recorded answer: who said them? The transition tells; a run that was killed in front of it had
+ * most likely heard whoever it asks first. */
+static struct verdict had_replied(struct loop *l)
+{
+	const struct resumed_answer *a = l->reply.recorded;
+	const struct loop_deps *d = l->deps;
+	bool hooks = d->hook_any(d->ctx, HOOK_STOP);
+
+	if (a->went_on ? !strcmp(a->went_on, continue_row(CONT_TOKEN_BUDGET)->name)
+	               : !hooks && !d->hook_any(d->ctx, HOOK_VERIFY))
+		return loop_judge_target(l);
+	return hooks_had_objected(l, a->verified || !hooks);
+}
+
 struct verdict loop_decide(struct loop *l)
 {
 	struct reply *a = &l->reply;
@@ -103,6 +118,8 @@ struct verdict loop_decide(struct loop *l)
 		return nudge(l);
 	l->state.turn_count += !l->state.same_turn;
 	l->state.same_turn = false; /* it is over: words may follow */
+	if (reply_is_replied(a))
+		return had_replied(l);
 	struct verdict v = hooks_judge_stop(l);
 	return v.term == TERM_COMPLETED ? loop_judge_target(l) : v;
 }

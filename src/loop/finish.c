@@ -121,7 +121,7 @@ bool loop_must_wait(const struct loop *l)
 	const struct history *h = l->state.messages;
 	bool answered = h->n && h->v[h->n - 1]->role == ROLE_ASSISTANT;
 
-	if (answered && l->state.same_turn)
+	if ((answered && l->state.same_turn) || (l->undecided && !reply_is_replied(&l->reply)))
 		return true;
 	return h->n > 1 && message_awaits_server(h->v[h->n - (answered ? 1 : 2)]);
 }

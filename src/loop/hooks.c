@@ -83,6 +83,14 @@ static struct verdict object(struct loop *l, const char *why, const char *contex
 	return go_on(l, next, "hook");
 }
 
+struct verdict hooks_had_objected(struct loop *l, bool verified)
+{
+	struct loop_state next = l->state;
+
+	next.stop_blocks += !verified;
+	return go_on(l, next, verified ? "verify" : "hook");
+}
+
 /* ---- verification ---- */
 
 #define SHOWN_OUTPUT 4000 /* bytes of a failed verification's output in the result */

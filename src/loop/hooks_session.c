@@ -181,12 +181,15 @@ static enum terminal_reason ask_prompt(struct loop *l)
 
 #define GO_ON "The run was interrupted here and goes on now. Go on with the task from where it stands."
 
-/* There are no new words to judge; an answer at the end of the history needs some to be answered. */
+/* There are no new words to judge; an answer at the end of the history needs some to be answered, if all that followed
+ * from it is done. */
 static enum terminal_reason go_on(struct loop *l)
 {
 	const struct history *h = l->state.messages;
 
-	if (h->n && h->v[h->n - 1]->role == ROLE_ASSISTANT && !(l->state.pauses && l->state.same_turn))
+	if (l->cfg->resume_answer)
+		reply_restore(l);
+	else if (h->n && h->v[h->n - 1]->role == ROLE_ASSISTANT && !(l->state.pauses && l->state.same_turn))
 		loop_say(l, GO_ON);
 	loop_tell_context(l, HOOK_SESSION_START, l->start.context);
 	session_start_clear(&l->start);

@@ -56,6 +56,7 @@ static const struct field {
 	FIELD("malformed", state.malformed, FIELD_INT),
 	FIELD("nudged", state.nudged, FIELD_BOOL),
 	FIELD("same_turn", state.same_turn, FIELD_BOOL),
+	FIELD("new_window", state.new_window, FIELD_BOOL),
 	FIELD("compact_failures", state.compact.failures, FIELD_INT),
 	FIELD("compact_in_a_row", state.compact.in_a_row, FIELD_INT),
 	FIELD("compact_reactive", state.attempted_reactive_compact, FIELD_BOOL),
@@ -256,7 +257,7 @@ static void tell(struct loop *l, bool sent)
 	}
 	if (state_changed(l, sent))
 		ev.u.history.state = buf_str(&l->state_told);
-	if (!l->nomem && (told > 0 || ev.u.history.has_prompt || ev.u.history.state)) {
+	if (!l->nomem && (told > 0 || ev.u.history.has_prompt || ev.u.history.state || (sent && l->answered))) {
 		loop_emit(l, &ev);
 		message_unref(l->prompt);
 		l->prompt = NULL;
@@ -268,6 +269,7 @@ void journal_tell(struct loop *l)
 {
 	if (l->cfg->journal && !l->nomem)
 		tell(l, true);
+	l->answered = false;
 }
 
 void journal_state(struct loop *l)
@@ -276,8 +278,9 @@ void journal_state(struct loop *l)
 
 	if (!l->cfg->journal || l->nomem)
 		return;
-	/* what the state says of places holds for the conversation as it is: an edit is told with it */
-	if (l->talk.same_edits != l->state.messages->edits) {
+	/* what the state says of places holds for the conversation as it is: an edit is told with it, as is all of it
+	 * where the record is another file */
+	if (l->reply.recorded || l->talk.same_edits != l->state.messages->edits) {
 		tell(l, false);
 	} else if (state_changed(l, false)) {
 		ev.u.history.state = buf_str(&l->state_told);

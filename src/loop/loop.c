@@ -52,11 +52,27 @@ static struct verdict stop(struct loop *l, enum terminal_reason why)
 	return hooks_judge_stop(l);
 }
 
+/* An earlier process had the answer, and came no further: what it decided, or would have, is decided here. */
+static struct verdict decide_again(struct loop *l)
+{
+	l->undecided = false;
+	l->without_once = 0;
+	l->state.salvages = 0;
+	if (context_note_task(l->context, l->state.messages))
+		l->nomem = true;
+	struct verdict v = loop_decide(l);
+	if (v.cont) /* words that had to wait for it, and still may not have been said */
+		loop_say_behind(l, NULL);
+	return v;
+}
+
 /* One iteration: prepare the context, call the model, then run tools, recover or decide. */
 static struct verdict step(struct loop *l)
 {
 	enum terminal_reason stopped = TERM_NONE;
 
+	if (l->undecided)
+		return decide_again(l);
 	if (!loop_prepare(l, &stopped)) /* phase 1 */
 		return stop(l, stopped);
 	switch (loop_call_model(l, &stopped)) { /* phase 2 */

@@ -19,7 +19,8 @@
 #include "model/watchdog.h"
 #include "record/event.h"
 
-struct session_totals; /* record/resume.h */
+struct resumed_answer; /* record/resume.h */
+struct session_totals; /* likewise */
 struct talk;           /* record/talk.h */
 
 /* A model of the run: the first is asked until it is overloaded too often, then the next. */
@@ -60,8 +61,9 @@ struct loop_config {
 	bool journal;         /* the events are kept: they tell all that is needed to go on from them */
 	/* A session that goes on, as its record tells of it (record/resume.h); the history that loop_open gets is the
 	 * old conversation. All NULL: a new one. */
-	const char *resume_state; /* the newest state, a JSON object */
-	bool resume_ended;        /* it had come to an end; else the requests are those that it would have sent */
+	const char *resume_state;                   /* the newest state, a JSON object */
+	const struct resumed_answer *resume_answer; /* what follows from it is still to be done; only if it goes_on */
+	bool resume_ended; /* it had come to an end; else the requests are those that it would have sent */
 	const char *const *resume_summaries; /* lines about rounds: the name of one, its line, ...; NULL terminated */
 	struct talk *resume_talk;            /* what whoever reads these events knows already, because they go on behind
 	                                        those of the record; its content is taken over. NULL = nothing */

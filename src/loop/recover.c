@@ -149,7 +149,7 @@ static void keep_partial(struct loop *l, struct loop_state *next, const char *re
 	reply_store(l);
 	next->turn_count += !l->state.same_turn;
 	next->pauses = 0;
-	loop_say(l, resume);
+	reply_say(l, resume);
 }
 
 /* Prompt and answer together fill the window: room is made in front of the partial answer, which then goes on. */
@@ -160,7 +160,7 @@ static struct verdict window_exceeded(struct loop *l)
 
 	prompt.output = 0;
 	estimate_anchor(&l->estimate, &prompt, l->state.messages);
-	switch (compact_now(l, &stopped)) {
+	switch (l->state.new_window ? COMPACT_DONE : compact_now(l, &stopped)) {
 	case COMPACT_STOPPED:
 		if (l->falls_back)
 			reply_tombstone(l);
@@ -174,7 +174,9 @@ static struct verdict window_exceeded(struct loop *l)
 		break;
 	}
 	struct loop_state next = l->state;
+	l->state.new_window = true;
 	keep_partial(l, &next, resume_in_new_window);
+	next.new_window = false;
 	/* bound thinking is valid behind what it was thought behind, and that is gone */
 	if ((loop_row(l)->flags & CAT_THINKING_BOUND) && context_strip_thinking(l->state.messages) < 0)
 		l->nomem = true;
@@ -198,7 +200,7 @@ struct verdict loop_recover_cut(struct loop *l)
 	}
 	if (!strcmp(a->stop_reason, "model_context_window_exceeded"))
 		return window_exceeded(l);
-	if (raised) {
+	if (raised && !a->recorded) {
 		reply_tombstone(l);
 		next.max_output_override = raised;
 		return verdict_go(CONT_MAX_OUTPUT_ESCALATE, &next);

@@ -1,4 +1,5 @@
 #include "loop/state.h"
+#include "record/resume.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,6 +224,8 @@ void reply_accept_lines(struct loop *l)
 	struct reply *a = &l->reply;
 	size_t n = a->message->n;
 
+	if (a->recorded) /* they are out */
+		return;
 	if (a->emitted == n) { /* no block is left to carry the mark of acceptance */
 		emit_line(l, NULL, true);
 		return;
@@ -294,8 +297,9 @@ void reply_store(struct loop *l)
 {
 	struct reply *a = &l->reply;
 
-	usage_add(&l->account.accepted, &a->usage);
-	if (a->message->n) {
+	if (!a->recorded)
+		usage_add(&l->account.accepted, &a->usage);
+	if (a->message->n && !a->recorded) {
 		if (history_add(l->state.messages, message_ref(a->message)))
 			l->nomem = true;
 	}
@@ -304,6 +308,64 @@ void reply_store(struct loop *l)
 	free(l->stop_reason);
 	l->stop_reason = copy(l, a->stop_reason);
 	journal_state(l);
+	l->answered = !message_has_tool_use(a->message); /* else results tell what followed */
+}
+
+/* ---- an answer that an earlier process had accepted ---- */
+
+/* Where in the conversation it stands; NULL: it was empty. */
+static const struct message *recorded_message(const struct history *h, const struct resumed_answer *a)
+{
+	size_t behind = a->replied ? 1 : 0;
+
+	return a->nblocks && h->n > behind && h->v[h->n - 1 - behind]->role == ROLE_ASSISTANT ? h->v[h->n - 1 - behind]
+	                                                                                      : NULL;
+}
+
+/* Its turn is counted: the numbers of turns, which are those from in front of it, move back by one. */
+static void leave_turn_behind(struct loop_state *st)
+{
+	struct compact_tracking *t = &st->compact;
+
+	if (!st->same_turn) {
+		t->last_turn -= t->in_a_row > 0;
+		t->tried -= t->tried != 0;
+	}
+	st->same_turn = true;
+}
+
+void reply_restore(struct loop *l)
+{
+	const struct resumed_answer *was = l->cfg->resume_answer;
+	const struct message *m = recorded_message(l->state.messages, was);
+	struct reply *a = &l->reply;
+
+	reply_take_start(
+	        l, &(struct model_event){ .message_id = was->message_id, .model = was->model, .usage = was->usage });
+	a->stop_reason = copy(l, was->stop_reason);
+	a->stop_sequence = copy(l, was->stop_sequence);
+	a->recorded = was;
+	for (size_t i = m && was->nblocks < m->n ? m->n - was->nblocks : 0; m && a->message && i < m->n; i++)
+		l->nomem |= message_add(a->message, block_ref(m->blocks[i])) != 0;
+	if (l->nomem)
+		return;
+	a->emitted = a->whole = a->queued = a->message->n;
+	if (!was->told && was->usage.output > 0 && /* the state's sum does not hold it yet */
+	    __builtin_sub_overflow(l->output_before, was->usage.output, &l->output_before))
+		l->output_before = 0;
+	leave_turn_behind(&l->state);
+	l->undecided = true;
+}
+
+bool reply_is_replied(const struct reply *a)
+{
+	return a->recorded && a->recorded->replied;
+}
+
+void reply_say(struct loop *l, const char *text)
+{
+	if (!reply_is_replied(&l->reply))
+		loop_say(l, text);
 }
 
 char *reply_text(const struct message *m, size_t *len)

@@ -27,6 +27,7 @@ struct loop_state {
 	int malformed;                 /* answers in a row with nothing but unusable calls */
 	bool nudged;                   /* the empty answer's nudge is given; next_turn resets it */
 	bool same_turn;                /* the next request belongs to the turn that it continues */
+	bool new_window;               /* room was made for the partial answer that enters now */
 	struct compact_tracking compact;
 	bool attempted_reactive_compact; /* next_turn alone resets it */
 	int nudges;                      /* of the token target */
@@ -66,6 +67,7 @@ struct reply {
 	size_t nuuids;
 	struct usage usage;
 	char *stop_reason, *stop_sequence, *stop_details; /* owned or NULL */
+	const struct resumed_answer *recorded;            /* an earlier process had accepted it; NULL = none had */
 };
 
 /* That many attempts with content are paid for in a row, whether they are repeated or salvaged. */
@@ -166,6 +168,7 @@ struct loop {
 	int signo;
 	int signals;      /* how many came: the second skips the grace periods */
 	bool timed_out;   /* the deadline has come */
+	bool undecided;   /* the reply is one that an earlier process had accepted, and decide comes next */
 	bool interrupted; /* the user wants no more of this message */
 	bool warned;      /* the model was told, for this message, to come to an end */
 	char *hook_end;   /* a hook of a call said that the run ends, and why; owned, NULL = none did */
@@ -185,6 +188,8 @@ struct loop {
 	/* the record, see journal.c */
 	struct talk talk;
 	struct message *prompt; /* the user's words that no request has held yet; NULL = none */
+	bool answered; /* an answer is in it, and no request behind that: the next one is told whatever else there is to
+	                  tell */
 	struct buf state_told, context_told;
 	size_t context_edits; /* of the history when context_told was made */
 	struct buf unsaid;    /* texts for the model that came where nothing but results may stand */
@@ -278,6 +283,12 @@ void reply_take_block_start(struct loop *l);
 void reply_take_block(struct loop *l, struct block *b);
 void reply_take_stop(struct loop *l, const struct model_end *end); /* a stop_reason was seen */
 void reply_take_end(struct loop *l, const struct model_end *end);
+/* The answer that the record ends with is the reply again; l->undecided then. */
+void reply_restore(struct loop *l);
+/* Are words of ours behind the answer already? Then it was decided on, and only the state does not know. */
+bool reply_is_replied(const struct reply *a);
+/* Says what follows from the answer, unless that was said. */
+void reply_say(struct loop *l, const char *text);
 /* Emits what is held back with the final stop_reason and usage: the mark of acceptance. */
 void reply_accept_lines(struct loop *l);
 /* Shows a result that goes with the lines that are out when they are withdrawn. */
@@ -384,6 +395,8 @@ enum terminal_reason hooks_ended_by(struct loop *l, enum hook_event who, const c
 /* The model is done, its answer stands in history and is counted: has a stop hook or the verification anything against
  * the end? */
 struct verdict hooks_judge_stop(struct loop *l);
+/* They had objected, says the record. */
+struct verdict hooks_had_objected(struct loop *l, bool verified);
 /* The run ends with `why`. If that is an API error its hooks are told. Returns what the run ends with then. */
 enum terminal_reason hooks_tell_failure(struct loop *l, enum terminal_reason why);
 

@@ -28,7 +28,7 @@ static struct verdict nudge(struct loop *l, int64_t output)
 	         " are used. Do not sum up: go on with what is open, check what was done, and make it better. If "
 	         "really nothing is left, say so in one line.",
 	         target, output);
-	loop_say(l, text);
+	reply_say(l, text);
 	return verdict_go(CONT_TOKEN_BUDGET, &next);
 }
 

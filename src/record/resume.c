@@ -325,6 +325,21 @@ int resume_read(const struct resume_source *src, struct resumed *r, struct error
 	return rc;
 }
 
+static void release_answer(struct resumed_answer *a)
+{
+	free(a->stop_reason);
+	free(a->stop_sequence);
+	free(a->model);
+	free(a->message_id);
+	free(a->went_on);
+	*a = (struct resumed_answer){ 0 };
+}
+
+void reader_drop_undecided(struct reader *rd)
+{
+	release_answer(&rd->r->answer);
+}
+
 void resumed_release(struct resumed *r)
 {
 	history_release(&r->history);
@@ -348,5 +363,6 @@ void resumed_release(struct resumed *r)
 	}
 	free(r->interrupted);
 	session_totals_release(&r->totals);
+	release_answer(&r->answer);
 	*r = (struct resumed){ .history = HISTORY_INIT };
 }

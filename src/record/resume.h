@@ -53,6 +53,29 @@ struct resumed_state {
 	char *json;
 };
 
+/*
+ * The newest answer, if it was accepted and no line tells that all that follows from it was done: no result, no request
+ * of the next turn. The run that is gone on with stands behind it, in the phase that decides: it decides again, on the
+ * answer as its last line tells it, with the state that was told last. What had been said behind the answer meanwhile
+ * is what was decided then: it stands, and is not said again; only what it means for the state is made up for.
+ * So an answer is the result, is nudged, or resumed just as if nothing had happened; and one that was declined or
+ * escalated, whose lines are withdrawn, is none: it is asked for again. An answer with calls is none either: they have
+ * results, or get ones that say that they were interrupted. What is not a line may be done again: hooks that had not
+ * objected in words are asked once more, and so is the verification; where an answer had filled the window and nothing
+ * behind it is there, so is the summary.
+ * It counts, as a turn and with its tokens, for the process that it had come to.
+ */
+struct resumed_answer {
+	char *stop_reason; /* NULL: there is no such answer */
+	char *stop_sequence, *model, *message_id;
+	struct usage usage;
+	size_t nblocks; /* it is so many blocks, the last ones of the history's last message of the model */
+	bool told;      /* the state that was told last knows of it */
+	bool replied;   /* words of ours stand behind it */
+	char *went_on;  /* the Continue that was told, NULL = none */
+	bool verified;  /* the verification was asked, and did so last */
+};
+
 struct resumed {
 	struct history
 	        history; /* valid for a request if it ends with a message of the user's; may end with an answer */
@@ -66,6 +89,7 @@ struct resumed {
 	enum terminal_reason reason; /* then */
 	char *result_line;           /* then: that line, whole */
 	char *loop_state;            /* the newest, a JSON object that loop/ wrote (deps.emit of EVENT_HISTORY); NULL */
+	struct resumed_answer answer;
 	char **summaries; /* lines about rounds: the name of one, its line, ...; NULL terminated, may be NULL */
 	struct resumed_state *tool_states; /* in order; tool/ wrote them */
 	size_t ntool_states;

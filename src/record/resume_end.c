@@ -84,6 +84,7 @@ static void keep_answer(struct reader *rd, bool at_end)
 		if (!at_end && !is_unsigned(b))
 			continue;
 		talk_withdraw(&rd->talk, rd->answer[i]);
+		rd->r->answer.nblocks -= rd->r->answer.nblocks > 0;
 		if (last_answer(rd) != m)
 			return;
 	}

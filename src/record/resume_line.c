@@ -45,6 +45,13 @@ static int member(const struct json *doc, const char *key)
 	return json_get(doc, json_root(doc), key);
 }
 
+static bool is_true(const struct json *doc, int tok)
+{
+	bool is = false;
+
+	return json_bool(doc, tok, &is) && is;
+}
+
 static int nomem_if(int failed, struct error *e)
 {
 	return failed ? error_nomem(e) : 0;
@@ -94,6 +101,8 @@ static int take_result(struct reader *rd, const struct json *doc, struct error *
 	r->reason = name ? terminal_find(name) : TERM_NONE;
 	free(name);
 	r->ended = r->reason != TERM_NONE;
+	reader_drop_undecided(rd);
+	rd->spent.same_turn = false;
 	return nomem_if(replace(&r->result_line, strndup(doc->text, doc->len)) || spent_result(rd, doc), e);
 }
 
@@ -130,11 +139,15 @@ static int take_history(struct reader *rd, const struct json *doc, struct error 
 	rd->talk.open = false;
 	if (json_type(doc, state) == JSON_OBJECT && replace(&rd->r->loop_state, json_rawdup(doc, state)))
 		return error_nomem(e);
+	rd->r->answer.told |= json_type(doc, state) == JSON_OBJECT;
+	if (is_true(doc, member(doc, "sends")) || json_type(doc, prompt) == JSON_ARRAY)
+		reader_drop_undecided(rd);
 	if (spent_history(rd, doc, state))
 		return error_nomem(e);
 	if (json_type(doc, prompt) != JSON_ARRAY)
 		return 0;
 	not_ended(rd->r);
+	rd->spent.same_turn = false;
 	return nomem_if(take_prompt(rd, doc, prompt), e);
 }
 
@@ -165,6 +178,8 @@ static int add_line(struct reader *rd, enum role role, const char *uuid, struct 
 
 	if (rc == 0 && role == ROLE_ASSISTANT) {
 		settle_begun(rd, b);
+		rd->nblocks += !block_is_blank(b);
+		rd->has_calls |= b->kind == BLOCK_TOOL_USE;
 		rc = note_line(rd, uuid);
 	} else if (rc == 0 && b->kind == BLOCK_TOOL_RESULT) {
 		reader_forget_begun(rd, b->id);
@@ -180,6 +195,9 @@ static int begin_answer(struct reader *rd, const struct json *doc, int message)
 	if (rd->nanswer && rd->answer_id && json_eq(doc, id, rd->answer_id))
 		return 0;
 	reader_forget_answer(rd);
+	reader_drop_undecided(rd);
+	rd->nblocks = 0;
+	rd->has_calls = false;
 	return json_type(doc, id) == JSON_STRING ? replace(&rd->answer_id, json_strdup(doc, id, NULL)) : 0;
 }
 
@@ -188,6 +206,30 @@ static bool was_cut(const struct json *doc, int message)
 	int stop = json_get(doc, message, "stop_reason");
 
 	return json_eq(doc, stop, "max_tokens") || json_eq(doc, stop, "model_context_window_exceeded");
+}
+
+/* It is whole: from here on it is not known what followed from it. */
+static int note_undecided(struct reader *rd, const struct json *doc, int message)
+{
+	struct resumed_answer *a = &rd->r->answer;
+
+	if (json_type(doc, json_get(doc, message, "stop_reason")) != JSON_STRING) {
+		reader_drop_undecided(rd);
+		return 0;
+	}
+	a->nblocks = rd->nblocks;
+	a->usage = rd->spent.usage;
+	a->told = a->replied = a->verified = false;
+	if (replace(&a->stop_reason, json_strdup(doc, json_get(doc, message, "stop_reason"), NULL)) ||
+	    take_text(&a->stop_sequence, doc, json_get(doc, message, "stop_sequence")) ||
+	    take_text(&a->model, doc, json_get(doc, message, "model")) ||
+	    take_text(&a->message_id, doc, json_get(doc, message, "id")))
+		return -1;
+	rd->spent.same_turn = !rd->has_calls && (!strcmp(a->stop_reason, "pause_turn") ||
+	                                         !strcmp(a->stop_reason, "model_context_window_exceeded"));
+	if (rd->has_calls) /* their results follow */
+		reader_drop_undecided(rd);
+	return 0;
 }
 
 static int take_assistant(struct reader *rd, const struct json *doc, struct error *e)
@@ -213,6 +255,8 @@ static int take_assistant(struct reader *rd, const struct json *doc, struct erro
 		rd->cut = was_cut(doc, message);
 		if (!rd->cut)
 			reader_forget_answer(rd);
+		if (rc == 0)
+			rc = nomem_if(note_undecided(rd, doc, message), e);
 	}
 	return rc;
 }
@@ -243,6 +287,10 @@ static int take_user(struct reader *rd, const struct json *doc, struct error *e)
 	if (json_bool(doc, member(doc, "isReplay"), &shown_again) && shown_again)
 		return 0;
 	not_ended(rd->r);
+	if (is_true(doc, member(doc, "isSynthetic")))
+		rd->r->answer.replied = true;
+	else
+		reader_drop_undecided(rd);
 	rd->cut |= rd->nanswer > 0; /* it has no end, and is replied to: it broke */
 	take_uuid(uuid, doc, member(doc, "uuid"));
 	for (int at = json_first(doc, content); rc == 0 && at >= 0; at = json_next(doc, content, at)) {
@@ -269,6 +317,7 @@ static int take_tombstone(struct reader *rd, const struct json *doc, struct erro
 		if (take_uuid(uuid, doc, at))
 			talk_withdraw(&rd->talk, uuid);
 	reader_forget_answer(rd);
+	reader_drop_undecided(rd);
 	reader_forget_begun(rd, NULL);
 	rd->talk.open = false;
 	return nomem_if(spent_tombstone(rd, doc), e);
@@ -386,9 +435,18 @@ static int take_status(struct reader *rd, const struct json *doc, struct error *
 
 static int take_transition(struct reader *rd, const struct json *doc, struct error *e)
 {
-	(void)doc;
-	(void)e;
+	struct resumed_answer *a = &rd->r->answer;
+
 	rd->spent.sent = true;
+	if (json_eq(doc, member(doc, "source"), "verify"))
+		a->verified = true;
+	return nomem_if(take_text(&a->went_on, doc, member(doc, "reason")), e);
+}
+
+static int take_hook(struct reader *rd, const struct json *doc, struct error *e)
+{
+	(void)e;
+	rd->r->answer.verified = json_eq(doc, member(doc, "hook_event"), "Verify");
 	return 0;
 }
 
@@ -415,6 +473,7 @@ static const struct row {
 	{ "system", "quern_resume", WHOLE, take_resume },
 	{ "system", "compact_boundary", CUT_WILL_DO, take_boundary },
 	{ "system", "status", CUT_WILL_DO, take_status },
+	{ "system", "hook_response", CUT_WILL_DO, take_hook },
 	{ "system", "api_retry", CUT_WILL_DO, take_retry },
 	{ "system", "quern_transition", CUT_WILL_DO, take_transition },
 };

@@ -22,6 +22,7 @@ struct spent {
 	char *model;
 	struct usage usage;
 	bool open;
+	bool same_turn;  /* the one before was paused, or filled the window: the next one belongs to its turn */
 	char *asked;     /* the model that requests are for; NULL = not told */
 	bool sent;       /* a request is on its way, so far as the lines tell: nothing of what came of it */
 	int64_t earlier; /* requests of the processes before */
@@ -43,6 +44,8 @@ struct reader {
 	char (*answer)[UUID_LEN + 1];
 	size_t nanswer;
 	char *answer_id;   /* of its message */
+	size_t nblocks;    /* of the newest answer, whole or not; */
+	bool has_calls;    /* and is there a call among them? */
 	bool cut;          /* or of one that was cut, or broke, as long as it is not told what is kept of it */
 	bool known;        /* an init line of ours was there */
 	bool elsewhere;    /* the run went on from a record that is another file */
@@ -60,6 +63,7 @@ int reader_note_place(struct reader *rd, const struct json *doc, struct error *e
 bool reader_wants_whole(const struct json *doc);
 bool reader_needs_whole(const struct json *doc);
 void reader_forget_session(struct reader *rd); /* another one begins */
+void reader_drop_undecided(struct reader *rd); /* all that followed from the newest answer was done */
 
 /* ---- resume_spent.c ---- */
 void spent_time(struct reader *rd, int64_t ms);

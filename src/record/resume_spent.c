@@ -51,7 +51,6 @@ void spent_time(struct reader *rd, int64_t ms)
 int spent_assistant(struct reader *rd, const struct json *doc, int message, bool ends)
 {
 	struct spent *s = &rd->spent;
-	int stop = json_get(doc, message, "stop_reason");
 
 	if (!rd->nanswer && close_answer(rd, false)) /* another one began */
 		return -1;
@@ -66,7 +65,7 @@ int spent_assistant(struct reader *rd, const struct json *doc, int message, bool
 	if (!ends)
 		return 0;
 	usage_add(&s->now.accepted, &s->usage);
-	s->now.turns += !json_eq(doc, stop, "pause_turn");
+	s->now.turns += !s->same_turn;
 	return close_answer(rd, true);
 }
 

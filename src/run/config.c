@@ -148,6 +148,7 @@ static void fill_resumed(struct world *w, struct loop_config *c)
 	c->told_first = last ? last->n - (w->goes_on ? 0 : 1) : 0; /* the task is one block */
 	c->resume_state = w->record.loop_state;
 	c->resume_ended = w->record.ended;
+	c->resume_answer = w->goes_on && w->record.answer.stop_reason ? &w->record.answer : NULL;
 	c->resume_summaries = (const char *const *)w->record.summaries;
 	c->resume_talk = w->resumes ? &w->talk : NULL;
 	c->resume_paid = w->resumes ? &w->record.totals : NULL;

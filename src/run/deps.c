@@ -45,6 +45,8 @@ static int model_start(void *ctx, const struct model_request *req, struct error 
 		            (long long)req->max_tokens);
 	if (req->kind == MODEL_MAIN)
 		toolbox_answer_begins(w->toolbox);
+	if (w->lacks_key)
+		return world_tell_no_key(e);
 	if (m == w->model)
 		w->asked = req->kind;
 	w->requests += req->kind != MODEL_COUNT;

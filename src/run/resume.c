@@ -65,16 +65,23 @@ void world_judge_record(struct world *w)
 {
 	const struct resumed *r = &w->record;
 
-	if (!w->resumes || (w->task && !same_prompt(w)))
-		return;
-	message_unref(w->task);
-	w->task = NULL;
-	if (w->job->stream_input)
-		w->goes_on = !r->ended;
-	else if (r->ended && r->reason == TERM_COMPLETED)
-		w->repeats = true;
-	else
-		w->goes_on = true;
+	if (w->resumes && (!w->task || same_prompt(w))) {
+		message_unref(w->task);
+		w->task = NULL;
+		w->repeats = !w->job->stream_input && r->ended && r->reason == TERM_COMPLETED;
+		w->goes_on = !w->repeats && !(w->job->stream_input && r->ended);
+	}
+}
+
+bool world_may_be_done(const struct world *w)
+{
+	static const char *const not_done[] = { "max_tokens", "model_context_window_exceeded", "pause_turn" };
+	const struct resumed_answer *a = &w->record.answer;
+	bool done = a->stop_reason && a->nblocks && !a->replied;
+
+	for (size_t i = 0; done && i < sizeof not_done / sizeof *not_done; i++)
+		done = strcmp(a->stop_reason, not_done[i]) != 0;
+	return done;
 }
 
 /* ---- the run directory ---- */

@@ -298,14 +298,18 @@ static const char *base_url(const struct job *job, const struct wire *wire)
 	return job->base_url ? job->base_url : wire->default_base_url;
 }
 
+int world_tell_no_key(struct error *e)
+{
+	return error_set(e, ERR_INPUT, "no API key: set ANTHROPIC_API_KEY or QUERN_API_KEY, or model.api_key_file");
+}
+
 static int check_key(struct world *w, struct error *e)
 {
 	const struct wire *wire = model_wire_find(w->job->provider);
 	const char *url = wire ? base_url(w->job, wire) : NULL;
 
-	if (w->key.len || w->replay || !url || !wire->needs_key || !vendor_host(wire, url))
-		return 0;
-	return error_set(e, ERR_INPUT, "no API key: set ANTHROPIC_API_KEY or QUERN_API_KEY, or model.api_key_file");
+	w->lacks_key = !w->key.len && !w->replay && url && wire->needs_key && vendor_host(wire, url);
+	return w->lacks_key && !world_may_be_done(w) ? world_tell_no_key(e) : 0;
 }
 
 static int open_wires(struct world *w, const struct wire *wire, struct error *e)

@@ -101,6 +101,7 @@ struct world {
 	/* a run that goes on */
 	struct resumed record;
 	bool resumes;                   /* there is a record, and *record is filled */
+	bool lacks_key;                 /* nothing can be sent: it may be that nothing is to be */
 	bool goes_on;                   /* no message is new: what was begun is gone on with */
 	bool repeats;                   /* there is nothing left to do: the old result is the result */
 	bool resume_told;               /* the events say so */
@@ -152,7 +153,8 @@ enum setup_step {
 };
 int world_set_up(struct world *w, enum setup_step *step, struct error *e);
 int world_check_bypass(struct world *w, struct error *e); /* needs the sandbox */
-int world_permissions(struct world *w, struct error *e);  /* needs the workspace */
+int world_tell_no_key(struct error *e);
+int world_permissions(struct world *w, struct error *e); /* needs the workspace */
 void world_fill_recorder(struct world *w, struct recorder_config *cfg);
 
 void world_forget_secrets(void *ctx); /* in a supervisor: neither the key nor what is masked is its business */
@@ -310,6 +312,8 @@ int world_read_record(struct world *w, struct error *e);
 /* What is to be done, now that the task is known, if the job has one: it goes on, or it repeats. The recorded task is
  * not added again. */
 void world_judge_record(struct world *w);
+/* The record ends with an answer that has only to be agreed to: it may be that nothing is sent. */
+bool world_may_be_done(const struct world *w);
 bool world_appends_to_stdout(const struct world *w);   /* which is the record that is gone on with */
 const char *world_recorded_dir(const struct world *w); /* its run directory, NULL = none that could be used */
 bool world_is_recorded_file(const struct world *w, const char *path); /* in there, or where the job says that it is */

@@ -124,7 +124,10 @@ void check_note(struct sim *s, const struct step *step)
 		sim_problem(s, "the model is told twice that a budget is nearly spent");
 	s->w->noted = true;
 	fill(s, v);
-	v[0].used += !s->w->in_turn; /* the answer that was accepted last */
+	/* the answer that was accepted last, but if it is judged again as a limit was met behind a nudge */
+	bool again = !s->w->accepted && (s->w->said[HOOK_STOP] == (int)HOOK_SAYS_BLOCK || s->w->stop_context ||
+	                                 s->w->said[HOOK_VERIFY] == (int)HOOK_SAYS_BLOCK);
+	v[0].used += !s->w->in_turn && !again;
 	for (size_t i = turns ? 0 : 1; i < (turns ? 1 : BUDGETS); i++)
 		near |= is_near(&v[i]);
 	if (!near)

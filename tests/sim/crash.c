@@ -410,6 +410,7 @@ static void forget_process(struct sim *s)
 	if (s->cfg.wall_time_ms)
 		s->cfg.deadline = s->clock + s->cfg.wall_time_ms;
 	s->cfg.resume_state = NULL;
+	s->cfg.resume_answer = NULL;
 	s->cfg.resume_summaries = NULL;
 	s->cfg.resume_talk = NULL;
 	s->cfg.resume_paid = NULL;
@@ -432,6 +433,7 @@ static void take_record(struct sim *s)
 	s->cfg.resume_talk = &c->known;
 	s->cfg.resume_paid = &r->totals;
 	s->cfg.goes_on = same_prompt(c);
+	s->cfg.resume_answer = s->cfg.goes_on && r->answer.stop_reason ? &r->answer : NULL;
 	s->cfg.source = "resume";
 	if (sim_one_in(s, 8)) { /* the job is another one now */
 		s->cfg.system = "You are another simulation.";
@@ -467,9 +469,10 @@ static bool revive(struct sim *s)
 	witness_revive(s, rc == 1 ? &c->record : NULL, c->quiet);
 	sim_add(s, "-- killed; the record has %zu messages, %zu calls have no result%s", s->history.n,
 	        c->record.ninterrupted,
-	        rc == 0          ? ": a fresh run"
-	        : s->cfg.goes_on ? ""
-	                         : "; the prompt is a new one");
+	        rc == 0                ? ": a fresh run"
+	        : s->cfg.resume_answer ? "; the answer is to be decided on"
+	        : s->cfg.goes_on       ? ""
+	                               : "; the prompt is a new one");
 	return !s->broken;
 }
 
@@ -519,6 +522,7 @@ void sim_run_crashing(struct sim *s, struct loop_deps *deps)
 		live(s);
 	} while (c.dead && !s->broken && revive(s));
 	s->cfg.resume_state = NULL;
+	s->cfg.resume_answer = NULL;
 	s->cfg.resume_summaries = NULL;
 	s->cfg.resume_talk = NULL;
 	s->cfg.resume_paid = NULL;

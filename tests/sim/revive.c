@@ -223,6 +223,36 @@ static void take_account(struct sim *s, const struct resumed *r, bool quiet)
 	w->cost = cost;
 }
 
+static bool goes_on_by_itself(const struct witness *w, const struct resumed_answer *a)
+{
+	static const char *const reasons[] = { "max_tokens", "model_context_window_exceeded", "pause_turn" };
+
+	for (size_t i = 0; i < LENGTH(reasons); i++)
+		if (!strcmp(a->stop_reason, reasons[i]))
+			return true;
+	return a->nblocks == 0 && !w->nudges;
+}
+
+/* The answer stands, and what follows from it is to come; or words are there already, and it is known who said them. */
+static void take_answer(struct sim *s, const struct resumed_answer *a)
+{
+	struct witness *w = s->w;
+	bool hooks = sim_has_hook(s, HOOK_STOP);
+
+	w->accepted = w->in_turn = true; /* the turn was counted by whom it came to */
+	w->paused = false;
+	if (!a->replied || goes_on_by_itself(w, a))
+		return;
+	if (a->went_on ? !strcmp(a->went_on, continue_row(CONT_TOKEN_BUDGET)->name)
+	               : !hooks && !sim_has_hook(s, HOOK_VERIFY))
+		return;
+	w->said[HOOK_STOP] = (int)(a->verified || !hooks ? HOOK_SAYS_PASS : HOOK_SAYS_BLOCK);
+	if (w->said[HOOK_STOP] == (int)HOOK_SAYS_BLOCK)
+		return;
+	w->said[HOOK_VERIFY] = (int)HOOK_SAYS_BLOCK;
+	w->repairs_asked--; /* the other process's */
+}
+
 void witness_revive(struct sim *s, const struct resumed *r, bool quiet)
 {
 	struct witness *w = s->w;
@@ -243,6 +273,8 @@ void witness_revive(struct sim *s, const struct resumed *r, bool quiet)
 	if (r)
 		unknown = take_guards(s, r->loop_state);
 	w->paused = w->in_turn && s->history.n && s->history.v[s->history.n - 1]->role == ROLE_ASSISTANT;
+	if (s->cfg.resume_answer)
+		take_answer(s, s->cfg.resume_answer);
 	s->ended = false;
 	if (s->cfg.goes_on && over)
 		w->messages++; /* it gets another result */
