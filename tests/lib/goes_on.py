@@ -158,9 +158,6 @@ def safe_events(answer, serial):
     if not is_stream(answer):
         return 0
     events = stream_events(answer, serial, "m")
-    if answer.get("stop_reason") or not any("tool_use" in b for b in content_of(answer)):
-        # behind its end there would be no request yet that it is the answer to
-        return max(0, len(events) - 2)
     uses = [i for i, b in enumerate(content_of(answer)) if "tool_use" in b and b["tool_use"]["name"] not in LOOKS]
     if not uses:
         return len(events)
