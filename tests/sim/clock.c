@@ -81,7 +81,7 @@ static void hand_out(struct sim *s, struct sim_event *q, struct loop_event *ev)
 	s->w->interrupted |= q->ev.kind == LOOP_EV_INTERRUPT;
 	if (q->ev.kind == LOOP_EV_TOOL) {
 		s->w->undying -= q->gone;
-		s->tool_runs -= q->refused;
+		s->tool_runs -= q->refused && !q->gone; /* one that was given up is told as run */
 		if (q->refused)
 			witness_refused(s, q->call);
 		if (!q->gone)

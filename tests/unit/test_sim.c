@@ -111,6 +111,8 @@ static void worlds_that_broke_once(void **state)
 		638481, /* a signal comes while hooks are told of an end that a stop hook brought */
 		725387, /* a prompt is said to be so long that what is cut from it does not show in the count */
 		891558, /* a hook ends the run by a call of an answer that is then declined */
+		29024,  /* a budget is spent behind a nudge, then an objection comes near the last turn */
+		977958, /* a call that was given up is denied at last, while the run ends */
 		955018, /* a hook ends the run by a call of the last attempt that breaks */
 	};
 
