@@ -146,7 +146,7 @@ static void take_report(struct call *c, const struct child_result *res, struct t
 	if (u.bad)
 		return; /* cut or missing: only the text counts, and the file stays unread */
 	if (n_key > 0)
-		touched_note(c->t, key, false);
+		touched_note(c, key, false);
 	if (n_key > 0 && n_sha == DIGEST_BYTES && (r.key = strdup(key))) {
 		memcpy(r.sha, sha, DIGEST_BYTES);
 		read_state_note(&c->t->state, &r, first_line, unchanged ? NULL : c->id);

@@ -177,8 +177,13 @@ struct made_row {
 	struct made_row *next;
 };
 
+struct touched_dir {
+	char *path;      /* real; owned */
+	uint64_t number; /* of the call */
+};
+
 struct touched {
-	char **v; /* real paths of directories; owned */
+	struct touched_dir *v; /* in the order of calls, whichever is done first */
 	size_t n, cap;
 	size_t next; /* that is told next */
 };
@@ -264,7 +269,7 @@ bool shell_cwd_take(struct toolbox *t, int *fd);
 /* ---- where calls have worked ---- */
 
 /* A call has found something at the real path. Without memory it is forgotten: nothing depends on it. */
-void touched_note(struct toolbox *t, const char *path, bool is_dir);
+void touched_note(const struct call *c, const char *path, bool is_dir);
 void touched_release(struct toolbox *t);
 
 /* ---- background commands ---- */

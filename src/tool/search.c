@@ -162,7 +162,7 @@ bool search_failed(struct call *c, const struct child_result *res, struct tool_r
 	if (result_child_failed(c, res, out))
 		return true;
 	if (res->status <= 1 || res->out.total > 0) {
-		touched_note(c->t, c->base, true);
+		touched_note(c, c->base, true);
 		return false;
 	}
 	const char *text = buf_str(&res->err.head);

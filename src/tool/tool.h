@@ -139,9 +139,9 @@ int toolbox_recent_file(struct toolbox *t, size_t i, size_t max, struct buf *out
 /* The first n of them stand in the conversation now, and none of those that stood there so before: a file of which all
  * was told counts as seen. */
 void toolbox_files_attached(struct toolbox *t, size_t n);
-/* The next directory (real path) in which a file was read or written, or that was searched, in the order in which that
- * happened; the same one may come again. NULL = no more up to now; what was returned before
- * lives until then. */
+/* The next directory (real path) in which a file was read or written, or that was searched, in the order of the calls,
+ * whichever was done first; the same one may come again. NULL = no more up to now; what was returned before lives until
+ * then. */
 const char *toolbox_touched(struct toolbox *t);
 /* Cuts a result's text to `allowed` bytes, or to what must be said of it if that is more: its head, its tail, how long
  * it is, and the file in the run directory that holds all of it. A file that res names already is kept. -1: no memory,

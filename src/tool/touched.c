@@ -7,20 +7,35 @@
 
 #define TOUCHED_MOST 1000 /* directories that nobody has asked for yet; more are left out */
 
-void touched_note(struct toolbox *t, const char *path, bool is_dir)
+/* Where the call's directory goes: those that were asked for stay, calls that began later stand behind it. */
+static size_t place_of(const struct touched *d, uint64_t number)
 {
-	struct touched *d = &t->touched;
+	size_t i = d->n;
+
+	while (i > d->next && d->v[i - 1].number > number)
+		i--;
+	return i;
+}
+
+void touched_note(const struct call *c, const char *path, bool is_dir)
+{
+	struct touched *d = &c->t->touched;
 	const char *slash = strrchr(path, '/');
 	size_t n = is_dir || !slash ? strlen(path) : (size_t)(slash - path);
 
-	if (!t->cfg.tells_touched || path[0] != '/' || d->n == TOUCHED_MOST)
+	if (!c->t->cfg.tells_touched || path[0] != '/' || d->n == TOUCHED_MOST)
 		return;
-	if (d->n && !strncmp(d->v[d->n - 1], path, n) && !d->v[d->n - 1][n])
+	size_t i = place_of(d, c->number);
+	if (i && !strncmp(d->v[i - 1].path, path, n) && !d->v[i - 1].path[n])
 		return; /* calls stay in a directory for a while */
-	if (ARRAY_GROW(d->v, d->n, d->cap))
+	char *dir = strndup(path, n ? n : 1);
+	if (!dir || ARRAY_GROW(d->v, d->n, d->cap)) {
+		free(dir);
 		return;
-	d->v[d->n] = strndup(path, n ? n : 1);
-	d->n += d->v[d->n] != NULL;
+	}
+	memmove(d->v + i + 1, d->v + i, (d->n - i) * sizeof *d->v);
+	d->v[i] = (struct touched_dir){ dir, c->number };
+	d->n++;
 }
 
 void touched_release(struct toolbox *t)
@@ -28,7 +43,7 @@ void touched_release(struct toolbox *t)
 	struct touched *d = &t->touched;
 
 	for (size_t i = 0; i < d->n; i++)
-		free(d->v[i]);
+		free(d->v[i].path);
 	free(d->v);
 	*d = (struct touched){ 0 };
 }
@@ -38,7 +53,7 @@ const char *toolbox_touched(struct toolbox *t)
 	struct touched *d = &t->touched;
 
 	if (d->next < d->n)
-		return d->v[d->next++];
+		return d->v[d->next++].path;
 	touched_release(t);
 	return NULL;
 }
