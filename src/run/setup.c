@@ -225,6 +225,7 @@ static int make_tools(struct world *w, struct error *e)
 	cfg.command_note = world_command_note(w);
 	cfg.run_dir = w->run_dir;
 	cfg.tells_touched = job->memory_auto;
+	cfg.none_run = job->replay_tools;
 	cfg.mask = world_mask;
 	cfg.notice = world_notice;
 	cfg.starts = world_tool_starts;

@@ -116,7 +116,7 @@ static int place_tool(struct toolbox *t, const struct tool_row *row, struct erro
 		         permissions_mode(p) == MODE_PLAN ? "" : " (see --allowedTools)");
 	else if (row->subject == SUBJECT_EDIT && t->cfg.no_edits)
 		snprintf(why, sizeof why, "%s", t->cfg.no_edits);
-	else if (row->program && !program_found(&t->cfg, row->program))
+	else if (row->program && !t->cfg.none_run && !program_found(&t->cfg, row->program))
 		snprintf(why, sizeof why,
 		         strchr(row->program, '/') ? "'%.200s' is no executable file in the workspace"
 		                                   : "'%.200s' is not in the tools' PATH",

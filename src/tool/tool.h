@@ -42,6 +42,7 @@ struct toolbox_config {
 	const char *const *named_env;    /* further variables, for external tools whose env names them; NULL = none */
 	const char *command_note;        /* said to the model behind what Bash is; NULL = nothing */
 	bool tells_touched;              /* toolbox_touched is asked */
+	bool none_run;                   /* calls are answered from a record: their programs need not be here */
 	size_t max_spill;
 	struct run_dir *run_dir; /* for output that is too large; NULL = it is cut and not kept */
 	struct hooks *hooks;     /* that are asked about calls; NULL = none */

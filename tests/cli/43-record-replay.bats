@@ -335,6 +335,27 @@ same_again_without() {
 	is "$(ls -A)" ''
 }
 
+@test "without tools their programs need not be there" {
+	printf '#!/bin/sh\necho looked\n' >lookup.sh
+	chmod +x lookup.sh
+	cat >"$T/job.yaml" <<-'YAML'
+		prompt: go
+		tools:
+		  external:
+		    - {name: lookup, description: Looks it up., command: [./lookup.sh], read_only: true, input_schema: {type: object}}
+	YAML
+	serve "$(script "$(call lookup '{}')" "$(say end)")"
+	q "$T/job.yaml" --record "$T/run.tar.zst"
+	exits 0
+	is "$(result_text 2)" looked
+	rm lookup.sh
+	same_again_without 0
+	# with tools it is missed, by name
+	q --replay "$T/run.tar.zst"
+	exits 2
+	err_has "lookup cannot be offered: './lookup.sh' is no executable file in the workspace"
+}
+
 @test "without tools: files behind a summary, results that are cut, and limits of calls" {
 	for n in 1 2 3; do seq 1 300 >"f$n"; done
 	serve '{"window": 16000, "player": {"rounds": 12, "text": "Step {n}.", "answer": "all is done",
