@@ -53,33 +53,50 @@ bool hooks_after_compaction(struct loop *l, const char *summary, enum terminal_r
 
 /* ---- a batch of calls ---- */
 
+static const struct block *use_of(const struct message *calls, const char *id)
+{
+	for (size_t k = 0; k < calls->n; k++)
+		if (calls->blocks[k]->kind == BLOCK_TOOL_USE && !strcmp(calls->blocks[k]->id, id))
+			return calls->blocks[k];
+	return NULL;
+}
+
+/* -1: no memory. */
+static int put_response(struct json_out *o, const struct block *use, const struct block *res)
+{
+	char *text = block_result_text(res);
+
+	if (!text)
+		return -1;
+	jo_object(o);
+	jo_kstr(o, "tool_name", use->name);
+	jo_key(o, "tool_input");
+	jo_raw(o, use->input, strlen(use->input));
+	jo_kstr(o, "tool_use_id", use->id);
+	jo_key(o, "tool_response");
+	jo_strn(o, text, res->text_len);
+	jo_end(o);
+	free(text);
+	return 0;
+}
+
+/* The calls of the newest answer with their results, as a list; NULL: no memory. */
 static char *batch(const struct loop *l)
 {
 	const struct history *h = l->state.messages;
 	const struct message *calls = h->v[h->n - 2], *results = h->v[h->n - 1];
 	struct buf b = BUF_INIT(BUF_HUGE);
 	struct json_out o;
+	int rc = 0;
 
 	json_out_init(&o, &b);
 	jo_array(&o);
-	for (size_t i = 0; i < results->n && results->blocks[i]->kind == BLOCK_TOOL_RESULT; i++) {
-		const struct block *res = results->blocks[i], *use = NULL;
-		for (size_t k = 0; k < calls->n && !use; k++)
-			if (calls->blocks[k]->kind == BLOCK_TOOL_USE && !strcmp(calls->blocks[k]->id, res->id))
-				use = calls->blocks[k];
-		if (!use)
-			continue;
-		jo_object(&o);
-		jo_kstr(&o, "tool_name", use->name);
-		jo_key(&o, "tool_input");
-		jo_raw(&o, use->input, strlen(use->input));
-		jo_kstr(&o, "tool_use_id", use->id);
-		jo_key(&o, "tool_response");
-		jo_strn(&o, res->text ? res->text : res->json, res->text ? res->text_len : res->json_len);
-		jo_end(&o);
+	for (size_t i = 0; rc == 0 && i < results->n && results->blocks[i]->kind == BLOCK_TOOL_RESULT; i++) {
+		const struct block *use = use_of(calls, results->blocks[i]->id);
+		rc = use ? put_response(&o, use, results->blocks[i]) : 0;
 	}
 	jo_end(&o);
-	char *text = buf_take(&b, NULL);
+	char *text = rc ? NULL : buf_take(&b, NULL);
 	buf_release(&b);
 	return text;
 }
