@@ -260,6 +260,9 @@ struct reader {
 	const char *bad; /* the member that says what cannot be */
 };
 
+/* Times are added up when they are played, and must have room for that: some thousand years. */
+#define TIME_MOST ((int64_t)1 << 48)
+
 static void mind(struct reader *r, const char *member)
 {
 	if (!r->bad)
@@ -285,7 +288,7 @@ static int64_t moment(struct reader *r, const char *key)
 {
 	int root = json_root(&r->doc);
 
-	return is_in(r, root, key) ? number(r, root, key, 0, INT64_MAX) : -1;
+	return is_in(r, root, key) ? number(r, root, key, 0, TIME_MOST) : -1;
 }
 
 static char *string(struct reader *r, int obj, const char *key)
@@ -349,7 +352,7 @@ static bool read_chunk(struct reader *r, int tok)
 
 	c.ms = json_int_or(d, ms, -1);
 	c.n = (size_t)bytes;
-	if (c.ms < 0 || bytes < 0 || bytes > (int64_t)BUF_HUGE)
+	if (c.ms < 0 || c.ms > TIME_MOST || bytes < 0 || bytes > (int64_t)BUF_HUGE)
 		return false;
 	if (apart >= 0 && !json_bool(d, apart, &c.apart))
 		return false;
@@ -372,7 +375,7 @@ static void read_end(struct reader *r)
 	r->x->end = (enum exchange_end)name(r, "end", ends, COUNT(ends));
 	if (!r->x->end)
 		return;
-	r->x->end_ms = number(r, json_root(&r->doc), "end_ms", 0, INT64_MAX);
+	r->x->end_ms = number(r, json_root(&r->doc), "end_ms", 0, TIME_MOST);
 	r->x->end_apart = is_in(r, json_root(&r->doc), "end_apart");
 	r->x->failure = (enum model_failure)name(r, "failure", failures, COUNT(failures));
 	r->x->net = (enum model_net)name(r, "net", nets, COUNT(nets));
@@ -392,7 +395,7 @@ static void read_all(struct reader *r)
 	r->x->model = string(r, root, "model");
 	if (!r->x->model)
 		mind(r, "model");
-	r->x->wall_ms = number(r, root, "wall_ms", 0, INT64_MAX);
+	r->x->wall_ms = number(r, root, "wall_ms", 0, TIME_MOST);
 	read_request(r);
 	read_head(r);
 	read_chunks(r);

@@ -154,6 +154,8 @@ static const struct {
 	{ BEGIN ",\"head_ms\":1,\"status\":200,\"headers\":{\"content-type\":7}}", "'content-type'" },
 	{ BEGIN ",\"end\":\"gone\"}", "'end'" },
 	{ BEGIN ",\"end\":\"done\"}", "'end_ms'" },
+	{ BEGIN ",\"end\":\"done\",\"end_ms\":9223372036854775807}", "'end_ms'" },
+	{ BEGIN ",\"head_ms\":562949953421312,\"status\":200}", "'head_ms'" },
 	{ BEGIN ",\"end\":\"done\",\"end_ms\":1,\"failure\":\"network\"}", "'message'" },
 	{ BEGIN ",\"end\":\"done\",\"end_ms\":1,\"failure\":\"x\",\"message\":\"m\"}", "'failure'" },
 	{ "{\"run\":1,\"kind\":\"main\",\"ordinal\":1,\"attempt\":1,\"model\":\"m\",\"wall_ms\":1,"
