@@ -33,7 +33,6 @@ import re
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -42,7 +41,8 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from check_request import Judge, Violation, blocks_of  # noqa: E402
-from server import Server  # noqa: E402
+from server import InThread  # noqa: E402
+from survivors import read  # noqa: E402
 
 TURNS = 20
 LINES = "".join(f"line {n}\n" for n in range(1, TURNS + 1))
@@ -60,7 +60,7 @@ def text_of(result):
     return content if isinstance(content, str) else "".join(p.get("text", "") for p in content)
 
 
-class Model(Server):
+class Model(InThread):
     """Answers by what stands in the request, so that it does not matter how often the program was started."""
 
     def __init__(self, variant, problem):
@@ -166,34 +166,8 @@ class Model(Server):
         self.on_answered(serial)
         return done
 
-    def listen(self):
-        ear = socket.socket()
-        ear.bind(("127.0.0.1", 0))
-        ear.listen(16)
-
-        def accept():
-            while True:
-                try:
-                    conn, _ = ear.accept()
-                except OSError:
-                    return
-                conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                threading.Thread(target=self.serve, args=(conn,), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        self.ear = ear
-        return ear.getsockname()[1]
-
 
 # ---------------------------------------------------------------- one job, however often it is started
-
-def read(path):
-    try:
-        with open(path, "rb") as f:
-            return f.read()
-    except OSError:
-        return b""
-
 
 def marked(mark):
     """Live processes that bear the mark, but this one."""

@@ -16,17 +16,16 @@ import random
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from check_request import Judge  # noqa: E402
 from mock_model import content_of, is_stream, stream_events  # noqa: E402
-from server import Server  # noqa: E402
+from server import InThread  # noqa: E402
+from survivors import read  # noqa: E402
 
 LOOKS = {"Read", "Grep", "Glob", "TodoWrite"}
 BUSY = {"status": 500, "headers": {"retry-after-ms": "1"}, "error": {"type": "api_error", "message": "hiccup"}}
@@ -167,7 +166,7 @@ def safe_events(answer, serial):
     return len(events)
 
 
-class Model(Server):
+class Model(InThread):
     """Straight: plays the script, and keeps each request with its answer. Again: each request must be the next one of
     these, or one that was sent when the run before was killed."""
 
@@ -242,34 +241,8 @@ class Model(Server):
         self.on_kill()
         return False
 
-    def listen(self):
-        ear = socket.socket()
-        ear.bind(("127.0.0.1", 0))
-        ear.listen(16)
-
-        def accept():
-            while True:
-                try:
-                    conn, _ = ear.accept()
-                except OSError:
-                    return
-                conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                threading.Thread(target=self.serve, args=(conn,), daemon=True).start()
-
-        threading.Thread(target=accept, daemon=True).start()
-        self.ear = ear
-        return ear.getsockname()[1]
-
 
 # ---------------------------------------------------------------- one round
-
-def read(path):
-    try:
-        with open(path, "rb") as f:
-            return f.read()
-    except OSError:
-        return b""
-
 
 class Round:
     def __init__(self, quern, rng, top):

@@ -326,6 +326,29 @@ class Listening:
             threading.Thread(target=self.talk, args=(conn,), daemon=True).start()
 
 
+class InThread(Server):
+    """A server within a program that plays the model itself; closing `ear` ends it."""
+
+    def listen(self):
+        """The port on which it answers from now on."""
+        ear = socket.socket()
+        ear.bind(("127.0.0.1", 0))
+        ear.listen(16)
+
+        def accept():
+            while True:
+                try:
+                    conn, _ = ear.accept()
+                except OSError:
+                    return
+                conn.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                threading.Thread(target=self.serve, args=(conn,), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        self.ear = ear
+        return ear.getsockname()[1]
+
+
 def listen(args):
     """A server as the arguments want it."""
     args = list(args)
