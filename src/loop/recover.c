@@ -160,7 +160,8 @@ static struct verdict window_exceeded(struct loop *l)
 
 	prompt.output = 0;
 	estimate_anchor(&l->estimate, &prompt, l->state.messages);
-	switch (l->state.new_window ? COMPACT_DONE : compact_now(l, &stopped)) {
+	/* Words of ours behind an answer of an earlier process: it was kept, and room had been made before that. */
+	switch (l->state.new_window || reply_is_replied(&l->reply) ? COMPACT_DONE : compact_now(l, &stopped)) {
 	case COMPACT_STOPPED:
 		if (l->falls_back)
 			reply_tombstone(l);

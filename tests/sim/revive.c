@@ -242,6 +242,10 @@ static void take_answer(struct sim *s, const struct resumed_answer *a)
 	w->accepted = w->in_turn = true; /* the turn was counted by whom it came to */
 	w->paused = false;
 	w->guess &= usage_total(&a->usage) <= 0; /* it says how much the conversation takes */
+	if (!a->went_on && !strcmp(a->stop_reason, "model_context_window_exceeded")) {
+		w->summed_up = true; /* room was made, the Continue that counts it is to come */
+		w->reactives = 0;
+	}
 	if (!a->replied || goes_on_by_itself(w, a))
 		return;
 	if (a->went_on ? !strcmp(a->went_on, continue_row(CONT_TOKEN_BUDGET)->name)

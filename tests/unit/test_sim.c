@@ -113,6 +113,7 @@ static void worlds_that_broke_once(void **state)
 		891558, /* a hook ends the run by a call of an answer that is then declined */
 		29024,  /* a budget is spent behind a nudge, then an objection comes near the last turn */
 		977958, /* a call that was given up is denied at last, while the run ends */
+		261781, /* killed behind the words about an answer that filled the window, before its Continue */
 		955018, /* a hook ends the run by a call of the last attempt that breaks */
 	};
 
