@@ -152,6 +152,8 @@ static void keep_partial(struct loop *l, struct loop_state *next, const char *re
 	reply_say(l, resume);
 }
 
+static const char cut_by_window[] = "the answer was cut: prompt and answer together fill the model's context window";
+
 /* Prompt and answer together fill the window: room is made in front of the partial answer, which then goes on. */
 static struct verdict window_exceeded(struct loop *l)
 {
@@ -163,6 +165,8 @@ static struct verdict window_exceeded(struct loop *l)
 	/* Words of ours behind an answer of an earlier process: it was kept, and room had been made before that. */
 	switch (l->state.new_window || reply_is_replied(&l->reply) ? COMPACT_DONE : compact_now(l, &stopped)) {
 	case COMPACT_STOPPED:
+		if (l->falls_back && l->reply.recorded) /* it stands, and cannot be withdrawn for another model's */
+			return give_up_cut(l, cut_by_window);
 		if (l->falls_back)
 			reply_tombstone(l);
 		return verdict_term(stopped);
@@ -170,7 +174,7 @@ static struct verdict window_exceeded(struct loop *l)
 	case COMPACT_FAILED:
 		if (l->compact_error)
 			loop_add_error(l, "making the conversation shorter failed: %s", l->compact_error);
-		return give_up_cut(l, "the answer was cut: prompt and answer together fill the model's context window");
+		return give_up_cut(l, cut_by_window);
 	case COMPACT_DONE:
 		break;
 	}

@@ -114,6 +114,7 @@ static void worlds_that_broke_once(void **state)
 		29024,  /* a budget is spent behind a nudge, then an objection comes near the last turn */
 		977958, /* a call that was given up is denied at last, while the run ends */
 		261781, /* killed behind the words about an answer that filled the window, before its Continue */
+		988733, /* killed behind an answer that filled the window; another model is due as room is made */
 		955018, /* a hook ends the run by a call of the last attempt that breaks */
 	};
 
