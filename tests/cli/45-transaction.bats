@@ -334,14 +334,19 @@ children() {
 	is "$(grep -c '  gone$' "$T/after")" 0
 }
 
-@test "a run that was killed goes on in its copy" {
-	serve "$(script "$(bash_call "$WORK; touch started; sleep 300")" "$(bash_call 'rm -f started')" "$(say done)")"
-	job 'transaction: true'
+# A run with a record, killed when its command has made the file `started`.
+killed_at_work() {
 	"$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash --events "$T/events" </dev/null >"$T/out" 2>"$T/err" 3>&- &
 	local pid=$!
 	wait_for started
 	kill -KILL $pid
 	wait $pid || true
+}
+
+@test "a run that was killed goes on in its copy" {
+	serve "$(script "$(bash_call "$WORK; touch started; sleep 300")" "$(bash_call 'rm -f started')" "$(say done)")"
+	job 'transaction: true'
+	killed_at_work
 	local copy
 	copy=$(copy)
 	same "$T/work" "$T/was"
@@ -357,11 +362,7 @@ children() {
 @test "a copy in whose place a link stands is not taken" {
 	serve "$(script "$(bash_call "touch started; sleep 300")" "$(bash_call 'echo x >made')" "$(say done)")"
 	job 'transaction: true'
-	"$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash --events "$T/events" </dev/null >"$T/out" 2>"$T/err" 3>&- &
-	local pid=$!
-	wait_for started
-	kill -KILL $pid
-	wait $pid || true
+	killed_at_work
 	local copy
 	copy=$(copy)
 	mkdir "$T/elsewhere"
@@ -378,11 +379,7 @@ children() {
 @test "another workspace does not take the copy" {
 	serve "$(script "$(bash_call "touch started; sleep 300")" "$(say done)")"
 	job 'transaction: true'
-	"$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash --events "$T/events" </dev/null >"$T/out" 2>"$T/err" 3>&- &
-	local pid=$!
-	wait_for started
-	kill -KILL $pid
-	wait $pid || true
+	killed_at_work
 	local copy
 	copy=$(copy)
 	cp -a "$T/was" "$T/there"
@@ -506,11 +503,7 @@ saved_all() {
 			"$(bash_call 'rm started; echo b >b; echo b >>text')" "$(say done)")"
 		job "save: $T/changed.tar.zst"
 		[ "$keys" = save ] || echo "  patch: $T/out.patch" >>"$T/job.yaml"
-		"$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash --events "$T/events" </dev/null >"$T/out" 2>"$T/err" 3>&- &
-		local pid=$!
-		wait_for started
-		kill -KILL $pid
-		wait $pid || true
+		killed_at_work
 		for want in 10 0; do
 			q "$T/job.yaml" -p go --allowedTools Bash --max-turns 1 --resume "$T/events" --events "$T/events"
 			is "$rc" "$want"
