@@ -334,6 +334,22 @@ children() {
 	is "$(grep -c '  gone$' "$T/after")" 0
 }
 
+@test "where the bundle alone holds the changes and cannot be written, the copy stays and is named" {
+	serve "$(script "$(bash_call "$WORK; head -c 20000 /dev/urandom | base64 -w 0")" "$(say done)")"
+	job 'transaction: true'
+	QUERN_REAL=$QUERN QUERN=$T/limited
+	# shellcheck disable=SC2016 # the inner shell's
+	printf '#!/bin/bash\n(ulimit -f 20; trap "" XFSZ; exec "%s" "$@") | cat\nexit "${PIPESTATUS[0]}"\n' "$QUERN_REAL" >"$QUERN"
+	chmod +x "$QUERN"
+	q "$T/job.yaml" -p go --allowedTools Bash --record "$T/run.tar.zst"
+	exits 1 internal_error
+	same "$T/work" "$T/was"
+	err_has "$(copy)"
+	expected
+	same "$(copy)" "$T/expected"
+	rm -rf "$(dirname "$(copy)")"
+}
+
 # A run with a record, killed when its command has made the file `started`.
 killed_at_work() {
 	"$QUERN" --base-url "$BASE" "$T/job.yaml" -p go --allowedTools Bash --events "$T/events" </dev/null >"$T/out" 2>"$T/err" 3>&- &
