@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -117,6 +118,13 @@ int io_read_file(int dirfd, const char *path, struct buf *out, struct error *e)
 	buf_release(&what);
 	close(fd);
 	return rc;
+}
+
+const char *io_tmpdir(void)
+{
+	const char *given = getenv("TMPDIR");
+
+	return given && given[0] == '/' ? given : "/tmp";
 }
 
 bool io_same_path(const char *a, const char *b)

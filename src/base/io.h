@@ -20,6 +20,8 @@ static inline bool io_same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 bool io_same_path(const char *a, const char *b);
+/* Where temporary files go: TMPDIR if that is an absolute path, else /tmp. Not owned. */
+const char *io_tmpdir(void);
 int io_cloexec(int fd);
 int io_nonblock(int fd);
 /* Makes sure 0, 1 and 2 are open (on /dev/null where they were not), so that no socket becomes one. A stdout that was

@@ -268,8 +268,7 @@ static char *tmp_of_any_name(const char *base)
 
 void run_dir_remove_tmp(const char *session_id, const char *record)
 {
-	const char *given = getenv("TMPDIR");
-	const char *const bases[] = { given && given[0] == '/' ? given : "/tmp", "/tmp" };
+	const char *const bases[] = { io_tmpdir(), "/tmp" };
 	char of_record[DIGEST_HEX + 1];
 
 	digest_of(record, strlen(record), of_record);
@@ -281,12 +280,9 @@ void run_dir_remove_tmp(const char *session_id, const char *record)
 
 const char *run_dir_tmp(struct run_dir *d, struct error *e)
 {
-	const char *given = getenv("TMPDIR");
-	const char *const bases[] = { given && given[0] == '/' ? given : NULL, "/tmp" };
+	const char *const bases[] = { io_tmpdir(), "/tmp" };
 
 	for (size_t i = 0; !d->tmp && i < sizeof bases / sizeof bases[0]; i++) {
-		if (!bases[i])
-			continue;
 		d->tmp = tmp_of_session(d, bases[i]);
 		if (!d->tmp)
 			d->tmp = tmp_of_any_name(bases[i]);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/log.h"
 #include "prompt/archive.h"
 #include "run/changing.h"
@@ -49,9 +50,7 @@ static const char *make_temporary(struct world *w, const char *before, const cha
 
 static const char *fresh_dir(struct world *w, struct error *e)
 {
-	const char *tmp = getenv("TMPDIR");
-
-	return make_temporary(w, tmp && tmp[0] == '/' ? tmp : "/tmp", FRESH, e);
+	return make_temporary(w, io_tmpdir(), FRESH, e);
 }
 
 /* Beside the directory that is to be made, so that it comes into being whole. */

@@ -340,12 +340,12 @@ void cutoff_trim(struct world *w, struct recorded *r, int run)
 		recorded_cut(r, &x, (size_t)c->at.bytes);
 }
 
-/* Has the run come to the place? */
 int64_t cutoff_lines(const struct world *w)
 {
 	return w->cutoff ? w->cutoff->here.lines : 0;
 }
 
+/* Has the run come to the place? */
 static bool is_due(const struct world *w)
 {
 	const struct cutoff *c = w->cutoff;

@@ -151,7 +151,7 @@ static bool find_in(struct world *w, const char *dir, const char *prefix)
 
 static bool find_beside(struct world *w)
 {
-	const char *slash = strrchr(w->workspace, '/'), *tmp = getenv("TMPDIR");
+	const char *slash = strrchr(w->workspace, '/');
 	const char *parent = slash == w->workspace
 	                             ? "/"
 	                             : arena_strndup(&w->arena, w->workspace, (size_t)(slash - w->workspace));
@@ -160,7 +160,7 @@ static bool find_beside(struct world *w)
 	buf_addf(&prefix, ".%s.quern-", slash + 1);
 	bool found = slash[1] && parent && !prefix.failed && find_in(w, parent, buf_str(&prefix));
 	buf_release(&prefix);
-	return found || find_in(w, tmp && tmp[0] == '/' ? tmp : "/tmp", "quern-");
+	return found || find_in(w, io_tmpdir(), "quern-");
 }
 
 bool kept_find(struct world *w)

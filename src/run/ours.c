@@ -10,19 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/log.h"
 #include "record/private.h"
 #include "run/world.h"
 #include "workspace/workspace.h"
 
 #define FOR_TMPDIR "quern-" /* how its name begins that lies there */
-
-static const char *temporary(void)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	return tmp && tmp[0] == '/' ? tmp : "/tmp";
-}
 
 /* False: somebody who found it before it had its lock has taken it away. Where nothing can be locked nobody takes
  * anything away. */
@@ -91,11 +85,11 @@ const char *changing_ours(struct world *w, struct error *e)
 		made = make(w, &b);
 	}
 	if (!made) {
-		char *real = realpath(temporary(), NULL);
+		char *real = realpath(io_tmpdir(), NULL);
 		inside = real && is_within(real, w->workspace);
 		free(real);
 		buf_clear(&b);
-		buf_addf(&b, "%s/" FOR_TMPDIR "XXXXXX", temporary());
+		buf_addf(&b, "%s/" FOR_TMPDIR "XXXXXX", io_tmpdir());
 		made = inside ? NULL : make(w, &b);
 	}
 	if (inside)
@@ -119,7 +113,7 @@ static void add_places(const struct world *w, struct buf *in)
 		changing_add(in, buf_str(&b));
 	}
 	buf_release(&b);
-	changing_add(in, temporary());
+	changing_add(in, io_tmpdir());
 	changing_add(in, FOR_TMPDIR);
 }
 

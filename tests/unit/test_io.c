@@ -251,6 +251,22 @@ static void test_log_never_waits(void **state)
 	close(c.saved);
 }
 
+static void test_tmpdir(void **state)
+{
+	static const struct {
+		const char *given, *is;
+	} rows[] = { { NULL, "/tmp" }, { "", "/tmp" }, { "relative", "/tmp" }, { "/var/tmp", "/var/tmp" } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		if (rows[i].given)
+			setenv("TMPDIR", rows[i].given, 1);
+		else
+			unsetenv("TMPDIR");
+		assert_string_equal(io_tmpdir(), rows[i].is);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_flags),
 		cmocka_unit_test(test_standard_descriptors),
 		cmocka_unit_test(test_clocks),
+		cmocka_unit_test(test_tmpdir),
 		cmocka_unit_test(test_log_escapes),
 		cmocka_unit_test(test_log_levels),
 		cmocka_unit_test(test_log_masks_first),
