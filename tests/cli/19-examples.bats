@@ -115,3 +115,12 @@ example() { # example NAME [ARGUMENT]...
 		done
 	done
 }
+
+@test "without the program each of them fails" {
+	local run
+	for run in "$EX"/*/run; do
+		run=${run%/run}
+		QUERN=$T/none example "${run##*/}"
+		[ "$rc" != 0 ] || { echo "$run"; return 1; }
+	done
+}
