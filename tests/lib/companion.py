@@ -7,8 +7,10 @@ A line that comes through the named pipe ASK has fields with \\x1f between them:
                                   terminal reason, then a line a problem
   serve DIRECTORY STDERR ARG...   a model server, started there; ARGs as for server.py. Answer: "PORT <n> <pid>", or
                                   nothing (why is in STDERR)
-What goes into the named pipe ANSWER ends where it is closed.
+An answer in the named pipe ANSWER ends with a zero byte. (Not where it is closed: whoever reads the next one may have
+opened the pipe before the last one's writer closed it, and would find an end before a beginning.)
 """
+import contextlib
 import ctypes
 import gc
 import os
@@ -25,8 +27,13 @@ class Companion:
         self.schema, self.answer = schema, answer
         self.validators = None
 
+    @contextlib.contextmanager
     def open_answer(self):
-        return open(self.answer, "w", encoding="utf-8")
+        with open(self.answer, "w", encoding="utf-8") as out:
+            try:
+                yield out
+            finally:
+                out.write("\0")
 
     def check(self, path):
         import validate  # takes longer than all the rest: only where it is wanted

@@ -35,11 +35,12 @@ setup_file() {
 
 teardown_file() { kill "$COMPANION" 2>/dev/null || true; }
 
-# companion FIELD...: a line to the companion, whose answer is to be read from $SCHEMA.answer
+# companion FIELD...: a line to the companion; its answer is in ANSWER
 companion() {
 	local IFS=$'\x1f'
 	kill -0 "$COMPANION" || { cat "$SCHEMA.err"; return 1; }
 	printf '%s\n' "$*" >"$SCHEMA.ask"
+	IFS= read -r -d '' -t 60 ANSWER <>"$SCHEMA.answer" || { echo "no answer: $*"; cat "$SCHEMA.err"; return 1; }
 }
 
 # Bats notes the stack before each command of a test, for the message when one fails: that costs more than the commands.
@@ -96,7 +97,8 @@ serve() {
 serve_file() {
 	# shellcheck disable=SC2086 # one word or none
 	companion serve "$PWD" "$T/server.err" --log "$T/log" $NO_CHECK "$@" "$T/script.json" || return 1
-	read -r -t 60 _ PORT SERVER_PID <"$SCHEMA.answer" || { cat "$T/server.err"; return 1; }
+	read -r _ PORT SERVER_PID <<<"$ANSWER"
+	[ -n "$SERVER_PID" ] || { cat "$T/server.err"; return 1; }
 	SERVERS+=" $SERVER_PID"
 	BASE=http://127.0.0.1:$PORT
 }
@@ -170,7 +172,7 @@ exits() {
 valid_stream() {
 	local problems
 	companion check "${SESSION:-}$T/out" || return 1
-	{ read -r RESULT; IFS= read -r -d '' problems || true; } <"$SCHEMA.answer"
+	RESULT=${ANSWER%%$'\n'*} problems=${ANSWER#*$'\n'}
 	[ -z "$problems" ] || { printf '%s\n' "$problems"; return 1; }
 }
 
