@@ -152,15 +152,27 @@ static bool is_torn_event(const struct buf *line)
 	return memcmp(line->data, begin, n) == 0;
 }
 
+/* What came through another system or an editor ends in more than a line feed; a result is given again as it stands. */
+static void strip_end(struct buf *line)
+{
+	size_t n = line->len;
+
+	while (n && (line->data[n - 1] == '\r' || line->data[n - 1] == ' ' || line->data[n - 1] == '\t'))
+		n--;
+	buf_cut(line, n);
+}
+
 /* `last`: no line feed stands behind it. */
 static int take_line(struct lines *l, bool last, struct error *e)
 {
 	struct resumed *r = l->rd.r;
 	struct json doc = JSON_INIT;
 	struct error why = ERROR_INIT;
-	int rc = l->too_long ? error_set(&why, ERR_LIMIT, "too long")
-	                     : json_parse(&doc, buf_str(&l->line), l->line.len, JSON_BORROW, &why);
+	int rc;
 
+	strip_end(&l->line);
+	rc = l->too_long ? error_set(&why, ERR_LIMIT, "too long")
+	                 : json_parse(&doc, buf_str(&l->line), l->line.len, JSON_BORROW, &why);
 	if (!last || rc == 0)
 		r->lines++;
 	if (rc == 0 && json_type(&doc, json_root(&doc)) == JSON_OBJECT) {

@@ -47,6 +47,25 @@ paid() { jq -s '[.[] | select(.type=="result")][-1].session_totals.models | map(
 	is "$(requests)" "$n"
 }
 
+@test "line ends of another system: gone on with, and a result that is given again is one line of JSON" {
+	serve "$(script "$(bash_call 'echo x >>count')" "$(say done)" "$(say never)")"
+	set -- -p go --allowedTools Bash
+	q "$@" --events "$F"
+	exits 0 completed
+	sed 's/$/ \r/' "$F" >"$G"
+	q "$@" --resume "$G"
+	exits 0 completed
+	is "$(result .resumed_result)" true
+	is "$(tr -d '\r' <"$T/out" | cksum)" "$(cksum <"$T/out")"
+	grep -v '"type":"result"' "$G" >"$T/cut"
+	printf '\r\n' >>"$T/cut"
+	q "$@" --resume "$T/cut"
+	exits 0 completed
+	is "$(result .result)" done
+	is "$(cat count)" x
+	is "$(requests)" 2
+}
+
 @test "two at once: the second is refused, and the file is the first one's" {
 	serve "$(script "$(bash_call 'touch begun; while [ ! -e go ]; do sleep 0.05; done')" "$(say done)" "$(say never)")"
 	"$QUERN" --base-url "$BASE" -p go --allowedTools Bash --events "$F" >"$T/first" 2>/dev/null </dev/null 3>&- &
