@@ -136,10 +136,10 @@ static void time_is_up(void **state)
 	struct job_tool tool;
 
 	bring(w, &tool, forever);
-	tool.timeout_ms = 300;
-	assert_string_equal(tool_world_call(w, "mine", "{\"limit\":1}"), "mine timed out after 300ms\nbegun\n");
+	tool.timeout_ms = 900;
+	assert_string_equal(tool_world_call(w, "mine", "{\"limit\":1}"), "mine timed out after 900ms\nbegun\n");
 	assert_true(w->result.is_error);
-	assert_contains(w->result.structured, "\"timedOutAfterMs\":300");
+	assert_contains(w->result.structured, "\"timedOutAfterMs\":900");
 	tool.timeout_ms = 60000;
 	assert_true(tool_world_start(w, "mine", "{\"limit\":1}"));
 	char id[32];

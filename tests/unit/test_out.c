@@ -231,7 +231,7 @@ static void an_output_waits_by_itself_if_it_must(void **state)
 	assert_int_equal(e.code, ERR_GONE);
 	assert_false(out_gone(o)); /* only slow */
 	assert_int_equal(read(p->from, bytes, sizeof bytes), sizeof bytes);
-	assert_int_equal(out_drain(o, &(int64_t){ clock_mono_ms() + 5000 }, &e), 0);
+	assert_int_equal(out_drain(o, &(int64_t){ clock_mono_ms() + 20000 }, &e), 0);
 	assert_int_equal(read(p->from, bytes, sizeof bytes), 1000);
 	out_free(o);
 }
@@ -290,7 +290,7 @@ static void a_reader_that_goes_away_with_lines_waiting(void **state)
 		assert_int_equal(out_write(o, bytes, sizeof bytes, &e), 0);
 	close(p->from);
 	p->from = -1;
-	assert_int_equal(out_drain(o, &(int64_t){ clock_mono_ms() + 5000 }, &e), -1);
+	assert_int_equal(out_drain(o, &(int64_t){ clock_mono_ms() + 20000 }, &e), -1);
 	assert_string_equal(e.msg, "cannot write to stdout: Broken pipe");
 	assert_gone(o, EPIPE);
 	out_free(o);
@@ -416,7 +416,7 @@ static void a_2mb_result_arrives_whole(void **state)
 		assert_int_equal(recorder_drain(r, &(int64_t){ clock_mono_ms() + 20000 }, &e), 0);
 		p->bite = 65536;
 		while (p->got.len == 0 || p->got.data[p->got.len - 1] != '\n')
-			assert_true(reactor_wait(p->reactor, clock_mono_ms() + 5000, &e) > 0);
+			assert_true(reactor_wait(p->reactor, clock_mono_ms() + 20000, &e) > 0);
 		reactor_fd_remove(p->reactor, p->from);
 		assert_true(p->got.len > n);
 		const char *at = memmem(p->got.data, p->got.len, text, n);

@@ -113,20 +113,23 @@ static void close_tape(struct player *p)
 	buf_release(&p->end_text);
 }
 
-static void wait_ms(struct player *p, int64_t ms)
+/* Lets it play on, until there is nothing to do for so long. */
+static void settle(struct player *p, int64_t ms)
 {
 	struct error e = ERROR_INIT;
-	int64_t until = clock_mono_ms() + ms;
+	int done;
 
-	while (clock_mono_ms() < until)
-		assert_true(reactor_wait(p->reactor, until, &e) >= 0);
+	do {
+		done = reactor_wait(p->reactor, clock_mono_ms() + ms, &e);
+		assert_true(done >= 0);
+	} while (done);
 }
 
-/* One request, waited for until its end (at most 5 s). */
+/* One request, waited for until its end (at most 20 s). */
 static void ask(struct player *p)
 {
 	struct error e = ERROR_INIT;
-	int64_t until = clock_mono_ms() + 5000;
+	int64_t until = clock_mono_ms() + 20000;
 	int ends = p->ends;
 
 	buf_clear(&p->log);
@@ -360,11 +363,11 @@ static void a_stalled_stream_is_silent_until_cancelled(void **state)
 	(void)state;
 	open_tape(&p, "- {text: a, stall_after: 4}\n- {text: b}\n", false);
 	assert_int_equal(p.m->ops->start(p.m, &p.req, &e), 0);
-	wait_ms(&p, 20);
+	settle(&p, 20);
 	assert_string_equal(p.log.data, "start(msg_0001 m-1) text(a) ");
 	p.m->ops->pause(p.m, true); /* resuming must not wake it */
 	p.m->ops->pause(p.m, false);
-	wait_ms(&p, 20);
+	settle(&p, 20);
 	assert_int_equal(p.ends, 0);
 	p.m->ops->cancel(p.m);
 	ask(&p);
@@ -379,7 +382,7 @@ static void delay_and_gap_take_their_time(void **state)
 	open_tape(&p, "- {text: a, delay: 30ms, gap: 10ms}\n", false);
 	int64_t before = clock_mono_ms();
 	ask(&p);
-	assert_in_range(clock_mono_ms() - before, 80, 4000); /* 30 + 5 gaps of 10 */
+	assert_true(clock_mono_ms() - before >= 80); /* 30 + 5 gaps of 10 */
 	assert_true(p.end.complete);
 	close_tape(&p);
 }
@@ -392,10 +395,10 @@ static void a_paused_answer_waits(void **state)
 	open_tape(&p, "- {text: a, gap: 5ms}\n", false);
 	assert_int_equal(p.m->ops->start(p.m, &p.req, &e), 0);
 	p.m->ops->pause(p.m, true);
-	wait_ms(&p, 30);
+	settle(&p, 20);
 	assert_int_equal(p.log.len, 0);
 	p.m->ops->pause(p.m, false);
-	wait_ms(&p, 200);
+	settle(&p, 20);
 	assert_string_equal(p.log.data, "start(msg_0001 m-1) text(a) stop(end_turn) end ");
 	close_tape(&p);
 }
@@ -466,7 +469,7 @@ static void cancel_works_inside_every_event(void **state)
 		open_tape(&p, "- {content: [{text: a}, {tool_use: {name: B}}], chunk: 40}\n- {text: b}\n", true);
 		p.cancel_at = at;
 		assert_int_equal(p.m->ops->start(p.m, &p.req, &e), 0);
-		wait_ms(&p, 2);
+		settle(&p, 2);
 		bool was_cancelled = p.events == at;
 		if (!was_cancelled) {
 			assert_int_equal(p.ends, 1);
@@ -491,7 +494,7 @@ static void the_next_request_may_start_inside_an_end(void **state)
 	open_tape(&p, "- {text: a}\n- {status: 500}\n- {network: reset}\n- {text: b}\n", false);
 	p.restart_for = 3;
 	assert_int_equal(p.m->ops->start(p.m, &p.req, &e), 0);
-	wait_ms(&p, 20);
+	settle(&p, 20);
 	assert_int_equal(p.ends, 4);
 	assert_true(p.end.complete);
 	close_tape(&p);
