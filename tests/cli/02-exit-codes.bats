@@ -260,9 +260,8 @@ load ../lib/helpers
 
 @test "40: wall time while waiting for the model" {
 	serve '[{"silent":true}]'
-	q -p hi --wall-time 1s
+	reaching "$(request 1)" q -p hi
 	exits 40 aborted_streaming
-	[ "$(result .duration_ms)" -lt 9000 ]
 }
 
 @test "75: the server asks for more patience than we have" {
@@ -273,8 +272,8 @@ load ../lib/helpers
 }
 
 @test "41: wall time while a tool runs" {
-	serve "$(script "$(bash_call 'sleep 60')")"
-	q -p hi --wall-time 1s --allowedTools Bash
+	serve "$(script "$(bash_call 'echo >begun; sleep 300')")"
+	reaching begun q -p hi --allowedTools Bash
 	exits 41 aborted_tools
 	# The call is answered all the same, so that the history stays valid.
 	is "$(ev 'select(.type=="user").message.content[0].is_error')" true

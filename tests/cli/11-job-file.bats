@@ -246,7 +246,9 @@ bad() { # bad TEXT...: the job on stdin is exit 2 and stderr has each TEXT
 	q "$T/pipe"
 	is "$rc" 2
 	err_has "nobody writes to the pipe '$T/pipe'"
-	(sleep 0.2; printf 'version: 1\n'; sleep 0.2; printf 'prompt: from a pipe\n') >"$T/pipe" 3>&- &
+	exec {writer}<>"$T/pipe" # there from now on, until the last word is written
+	(sleep 0.2; printf 'version: 1\n'; sleep 0.2; printf 'prompt: from a pipe\n') >&"$writer" 3>&- &
+	exec {writer}>&-
 	q "$T/pipe"
 	exits 0
 	q <(printf 'prompt: from another pipe\n')

@@ -31,15 +31,16 @@ scan() { # everything the run left, plain and in base64
 
 @test "the key is gone from the program's own environment block" {
 	export ANTHROPIC_API_KEY=$canary
-	serve "$(script "$(bash_call 'ls >started; sleep 3')" "$(say end)")"
+	serve "$(script "$(bash_call 'echo >started; until [ -e go ]; do sleep 0.02; done')" "$(say end)")"
 	"$QUERN" --base-url "$BASE" -p go --allowedTools Bash </dev/null >"$T/out" 2>"$T/err" 3>&- &
 	pid=$!
 	started() { [ -e started ]; }
 	wait_for started
 	for p in $pid $(pgrep -P "$pid"); do
-		! tr '\0' '\n' <"/proc/$p/environ" | grep -q canary
-		! tr '\0' '\n' <"/proc/$p/cmdline" | grep -q canary
+		lacks "$(tr '\0' '\n' <"/proc/$p/environ")" canary
+		lacks "$(tr '\0' '\n' <"/proc/$p/cmdline")" canary
 	done
+	touch go
 	rc=0; wait "$pid" || rc=$?
 	exits 0
 }

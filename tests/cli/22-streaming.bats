@@ -185,6 +185,6 @@ gist() {
 	is "$(result '.side_effects | join(",")')" "Bash toolu_7"
 	is "$(ev 'select(.type=="user") | .message.content[] | [.tool_use_id, .is_error] | join(" ")')" "toolu_7 true"
 	is "$(result .num_turns)" 1
-	run ! kill -0 "$(cat pid)"
+	gone pid
 	rm -f "$T/log/violations" # the file that the server waited for was not to come
 }

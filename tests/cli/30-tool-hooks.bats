@@ -313,9 +313,9 @@ PostToolUse: look again
 }
 
 @test "the deadline ends the hooks of a call" {
-	hooks PreToolUse Bash 'sleep 60'
+	hooks PreToolUse Bash 'echo >begun; sleep 300'
 	serve "$(script "$(touch_call)" "$(say never)")"
-	j --allowedTools Bash --wall-time 1s
+	reaching begun j --allowedTools Bash
 	exits 41 aborted_tools
 	[ ! -e made ]
 	is "$(result '.side_effects // [] | length')" 0

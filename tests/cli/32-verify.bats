@@ -89,5 +89,5 @@ sources() { ev 'select(.subtype=="quern_transition") | "\(.reason) \(.source // 
 	wait "$waited" || rc=$?
 	is "$(result .terminal_reason)" aborted_tools
 	is "$(ev 'select(.type=="result").type' | wc -l)" 1
-	! kill -0 "$(cat pid)" 2>/dev/null || false
+	gone pid
 }

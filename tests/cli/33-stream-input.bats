@@ -40,7 +40,7 @@ pid_of_it() { pgrep -P "$waited" -x quern | head -n 1; }
 results() { grep -c '"type":"result"' "$T/out"; }
 got_results() { [ "$(results)" -ge "$1" ]; }
 out_has() { grep -qF -- "$1" "$T/out"; }
-started() { [ -e started ]; }
+started() { [ -s started ]; }
 # nth N FILTER: of the N-th result
 nth() { grep '"type":"result"' "$T/out" | sed -n "$1p" | jq -r "$2"; }
 # answer ID FILTER: of the response to a control request
@@ -104,7 +104,7 @@ session_in() { q_in "$1" --input-format stream-json "${@:2}"; }
 }
 
 @test "a message that comes while tools run stands behind their results; a later one waits" {
-	serve "$(script "$(bash_call 'touch started; until [ -e go ]; do sleep 0.05; done')" "$(say one)" "$(say two)")"
+	serve "$(script "$(bash_call 'echo >started; until [ -e go ]; do sleep 0.05; done')" "$(say one)" "$(say two)")"
 	open --allowedTools Bash --replay-user-messages
 	user first
 	wait_for started
@@ -138,7 +138,7 @@ session_in() { q_in "$1" --input-format stream-json "${@:2}"; }
 	has "$(texts 2)" hurry
 	is "$(nth 2 .result)" urgent
 	is "$(texts 3)" patient
-	run ! kill -0 "$(cat started)"
+	gone started
 }
 
 @test "shouldQuery false is said and asks for nothing" {
@@ -179,7 +179,7 @@ session_in() { q_in "$1" --input-format stream-json "${@:2}"; }
 	wait_for started
 	ask r1 interrupt
 	wait_for got_results 1
-	run ! kill -0 "$(cat started)"
+	gone started
 	is "$(ev 'select(.type=="user").message.content[0].is_error')" true
 	ask r2 interrupt
 	wait_for answered r2
@@ -424,7 +424,7 @@ and on time"
 	close
 	is "$rc" 143
 	is "$(ev .type | tail -n 1) $(results) $(nth 1 .exit_code)" "result 1 0"
-	run ! kill -0 "$(cat started)"
+	gone started
 }
 
 @test "TERM before any message: a result, and death by the signal" {
@@ -453,7 +453,7 @@ and on time"
 
 @test "the wall time holds between messages" {
 	serve "$(script "$(say one)")"
-	open --wall-time 2s
+	open --wall-time 3s
 	user first
 	wait_for got_results 1
 	rc=0

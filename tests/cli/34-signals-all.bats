@@ -11,7 +11,6 @@ q_bg() {
 }
 reap() { rc=0; wait "$pid" || rc=$?; no_sanitizer_report; }
 hanging() { [ -s "$T/work/hook.pid" ]; }
-gone() { run ! kill -0 "$(cat "$T/work/$1")"; }
 again() { stop_server; rm -rf "$T/log" "$T"/work/*; mkdir "$T/log"; }
 
 # job EVENT [COMMAND]: a job with one hook for that event, that hangs
@@ -43,15 +42,15 @@ one_round() { script "$(bash_call 'echo $$ >started')" "$(say "done")"; }
 	done
 }
 
+run_it() { q_bg "$T/job.yaml" "$@"; reap; }
+
 @test "the wall time during a hook of each kind" {
 	local event
 	for event in $EVENTS; do
 		job "$event"
 		serve "$(one_round)"
-		q_bg "$T/job.yaml" --wall-time 1s
-		reap
+		reaching hook.pid run_it
 		exits 41 aborted_tools || { echo "$event"; return 1; }
-		hanging
 		gone hook.pid || { echo "$event"; return 1; }
 		again
 	done
@@ -62,10 +61,8 @@ one_round() { script "$(bash_call 'echo $$ >started')" "$(say "done")"; }
 	serve "$(one_round)"
 	q_bg "$T/job.yaml"
 	wait_for hanging
-	t0=$(date +%s)
 	kill -TERM "$pid"
 	reap
-	[ $(($(date +%s) - t0)) -le 10 ]
 	exits 143 aborted_tools
 	gone hook.pid
 	gone daemon.pid
@@ -104,10 +101,8 @@ one_round() { script "$(bash_call 'echo $$ >started')" "$(say "done")"; }
 	serve '[{"silent":true}]'
 	q_bg "$T/job.yaml"
 	wait_for got_requests 1
-	t0=$(date +%s)
 	kill -TERM "$pid"
 	reap
-	[ $(($(date +%s) - t0)) -le 10 ]
 	exits 143 aborted_streaming
 	hanging
 	gone hook.pid

@@ -83,11 +83,10 @@ bodies() {
 }
 
 @test "whatever ends the run, the bundle can be read up to there" {
-	serve "$(script "$(bash_call 'echo one')" "$(bash_call 'sleep 30')" "$(say end)")"
+	serve "$(script "$(bash_call 'echo one')" "$(bash_call 'touch begun; sleep 300')" "$(say end)")"
 	"$QUERN" --base-url "$BASE" -p go --allowedTools Bash --sandbox off --record "$T/run.tar.zst" </dev/null >"$T/out" 2>"$T/err" 3>&- &
 	pid=$!
-	wait_for got_requests 2
-	wait_for grep -q 'sleep 30' "$T/out"
+	wait_for test -e begun
 	kill -9 "$pid"
 	wait "$pid" || true
 	rm -r "$T"/tmp/quern-tmp-*
@@ -161,13 +160,14 @@ bodies() {
 }
 
 @test "a bundle is gone on with: one command, until it is done" {
-	serve "$(script "$(bash_call 'echo one >>effects')" "$(bash_call 'sleep 30')" "$(bash_call 'echo two >>effects')" "$(say end)")"
+	serve "$(script "$(bash_call 'echo one >>effects')" "$(bash_call 'touch begun; sleep 300')" "$(bash_call 'echo two >>effects')" "$(say end)")"
 	local f=$T/run.tar.zst
+	exchanges() { [ "$(entries '^exchanges/.*json$' 2>/dev/null | wc -l)" -ge "$1" ]; }
 	again() { q -p go --allowedTools Bash --resume "$f" --record "$f"; }
 	"$QUERN" --base-url "$BASE" -p go --allowedTools Bash --resume "$f" --record "$f" </dev/null >"$T/first" 2>"$T/err" 3>&- &
 	pid=$!
-	wait_for got_requests 2
-	wait_for grep -q 'sleep 30' "$T/first"
+	wait_for test -e begun
+	wait_for exchanges 2
 	kill -9 "$pid"
 	wait "$pid" || true
 	rm -r "$T"/tmp/quern-tmp-*

@@ -51,6 +51,7 @@ all_refused() {
 		"$QUERN" --base-url "$BASE" -p go --allowedTools Bash "$@" </dev/null >"$([ $to = events ] && echo /dev/null || echo "$F")" 2>/dev/null 3>&- &
 		first=$!
 		wait_for test -e begun
+		wait_for test -s effects
 		kill -KILL $first
 		to "$T/out" "$@" --resume "$F"
 		wait $first || true

@@ -87,16 +87,16 @@ entry() { tar --zstd -xOf "$T/run.tar.zst" --wildcards "$1"; }
 
 @test "the wall time ends it in an answer, in a call, and in a backoff" {
 	serve '[{"content":[{"text":"one"},{"text":"two"}],"stop_after":5,"no_end":true,"then":"hang"}]'
-	record --set limits.wall_time=1s
+	reaching "$(request 1)" record
 	is "$(entry 'interrupts/*' | jq -c '[.wall_time, .exchange.ordinal]')" '[true,1]'
 	again 40 aborted_streaming
 	stop_server
-	serve "$(script "$(bash_call 'sleep 30' b1)")"
-	record --set limits.wall_time=1s --allowedTools Bash
+	serve "$(script "$(bash_call 'echo >begun; sleep 300' b1)")"
+	reaching begun record --allowedTools Bash
 	again 41 aborted_tools
 	again 41 aborted_tools --replay-tools
-	serve "$(script "$(bash_call '[ -e fast ] || sleep 30' b1)")"
-	record --set limits.wall_time=1s --allowedTools Bash
+	serve "$(script "$(bash_call 'echo >ran; [ -e fast ] || sleep 300' b1)")"
+	reaching ran record --allowedTools Bash
 	touch fast
 	again 41 aborted_tools
 	serve '[{"status":503,"error":{"type":"api_error","message":"busy"},"headers":{"retry-after":"1"}},{"status":503,"error":{"type":"api_error","message":"busy"},"headers":{"retry-after":"5"}},{"text":"never"}]'

@@ -385,7 +385,7 @@ class Job:
         return resumes
 
     def check_left(self):
-        end = time.monotonic() + 5
+        end = time.monotonic() + 30
         while (left := marked(self.mark.encode())) and time.monotonic() < end:
             time.sleep(0.01)
         if left:

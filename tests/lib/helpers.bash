@@ -68,7 +68,7 @@ setup() {
 	export HOME=$T/home TMPDIR=$T/tmp XDG_STATE_HOME=$T/state
 	export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:exitcode=99
 	cd "$T/work" || return 1
-	SERVERS='' SERVER_PID='' PORT='' BASE='' NO_CHECK='' LIMIT=40 RUNS=0
+	SERVERS='' SERVER_PID='' PORT='' BASE='' NO_CHECK='' LIMIT=90 RUNS=0
 	extra_setup
 }
 
@@ -118,21 +118,42 @@ request() { printf '%s/log/%03d.json' "$T" "$1"; }
 head_of() { printf '%s/log/%03d.head' "$T" "$1"; }
 connections() { wc -l <"$T/log/connections"; }
 
-# wait_for COMMAND...: until it is true, at most 10 s
+# wait_for COMMAND...: until it is true, at most a minute
 wait_for() {
-	local n=0
+	local end=$((SECONDS + 60))
 	until "$@"; do
-		n=$((n + 1))
-		[ $n -le 200 ] || { echo "waited in vain for: $*"; return 1; }
+		[ $SECONDS -lt $end ] || { echo "waited in vain for: $*"; return 1; }
 		sleep 0.05
 	done
 }
+# gone FILE: the process whose number is in the file is no more, or soon
+gone() {
+	[ -s "$1" ] || { echo "no number in $1"; return 1; }
+	wait_for no_process "$(cat "$1")"
+}
+no_process() { ! kill -0 "$1" 2>/dev/null; }
 got_requests() { [ "$(requests)" -ge "$1" ]; }
 
 # ---------------------------------------------------------------- the program
 
 # q ARGUMENT...: one run against the server, nothing on stdin. Sets rc; stdout in $T/out, stderr in $T/err.
 q() { q_in /dev/null "$@"; }
+
+# reaching FILE COMMAND...: the command (`q` and what it is given) with a wall time behind it within which it fills the
+# file: a second, or what a busy machine needs
+reaching() {
+	local file=$1 wall
+	shift
+	for wall in 1s 4s 16s; do
+		"$@" --wall-time $wall
+		[ ! -s "$file" ] || return 0
+		stop_server
+		rm -rf "$T/log"; mkdir "$T/log"
+		serve_file
+	done
+	echo "not within 16 s: $file"
+	return 1
+}
 
 # q_in FILE ARGUMENT...: the same with FILE as stdin
 q_in() {
