@@ -24,16 +24,26 @@ int64_t chapter_result_int(const struct chapter *c, const char *path)
 	return json_int_or(&c->result, chapter_result(c, path), -1);
 }
 
+/* What is behind the workspace's own path, if it lies in it. */
+static const char *in_workspace(const char *path, const char *cwd)
+{
+	size_t n = cwd ? strlen(cwd) : 0;
+
+	return n > 1 && !strncmp(path, cwd, n) && path[n] == '/' && path[n + 1] ? path + n + 1 : path;
+}
+
 static void changes(struct buf *out, const struct chapter *c)
 {
 	const struct changed_file *f = c->changes.v;
+	char *cwd;
 
 	if (!c->changes.n)
 		return;
+	cwd = json_strdup(&c->init, chapter_init(c, "cwd"), NULL);
 	buf_addf(out, "<section id=\"r%ddiff\"><h2>Files changed by Edit and Write</h2>", c->number);
 	for (size_t i = 0; i < c->changes.n && i < SHOWN_MOST; i++) {
 		buf_adds(out, "<details class=\"call\"><summary><code>");
-		html_str(out, f[i].path);
+		html_str(out, in_workspace(f[i].path, cwd));
 		buf_addf(out,
 		         "</code> <span class=\"pm\"><ins>+%d</ins> <del>−%d</del></span><span class=\"m\">%d "
 		         "call%s</span></summary>",
@@ -48,13 +58,18 @@ static void changes(struct buf *out, const struct chapter *c)
 	if (c->changes.over)
 		buf_addf(out, "<p class=\"cut\">%zu more calls changed other files</p>", c->changes.over);
 	buf_adds(out, "</section>\n");
+	free(cwd);
 }
 
 static void words(struct buf *out, const struct chapter *c)
 {
 	size_t n = 0;
+	bool old = false;
 	char *answer = json_strdup(&c->result, chapter_result(c, "result"), &n);
 
+	if (json_bool(&c->result, chapter_result(c, "resumed_result"), &old) && old)
+		buf_adds(out, "<p class=\"aside\"><b>old result</b> given again: the run had been completed "
+		              "before</p>");
 	if (c->resumed.len)
 		buf_addf(out, "<p class=\"aside\"><b>resumed</b> %s</p>", buf_str(&c->resumed));
 	if (c->prompt.len)
@@ -66,6 +81,11 @@ static void words(struct buf *out, const struct chapter *c)
 		buf_adds(out, "</div></section>\n");
 	}
 	free(answer);
+	if (json_type(&c->result, chapter_result(c, "result_file")) == JSON_STRING) {
+		buf_adds(out, "<p class=\"cut\">all of it is in <code>");
+		html_value_line(out, &c->result, chapter_result(c, "result_file"), SHOW_TEXT);
+		buf_adds(out, "</code></p>");
+	}
 	if (c->notes.len)
 		buf_addf(out, "<section><h2>Notices</h2><ul class=\"plain\">%s</ul></section>\n", buf_str(&c->notes));
 }
@@ -134,6 +154,7 @@ void show_chapter(struct buf *out, struct report *r)
 	if (!r->title.len)
 		title_of_place(r);
 	buf_addf(out, "<article id=\"r%d\"><h2 class=\"run\">Run %d</h2>", c->number, c->number);
+	show_meta(out, c);
 	show_verdict(out, c);
 	show_facts(out, c);
 	jumps(out, c);
@@ -144,6 +165,7 @@ void show_chapter(struct buf *out, struct report *r)
 		buf_adds(out, "<section><h2>Timeline</h2><p class=\"cut\">the lines of this record tell no "
 		              "times</p></section>");
 	show_chart(out, c);
+	show_tools(out, c);
 	show_path(out, c);
 	changes(out, c);
 	show_denials(out, c);
@@ -156,7 +178,6 @@ void show_rest(struct buf *out, const struct chapter *c)
 	buf_addf(out, "<div class=\"rest\" id=\"r%drest\">", c->number);
 	show_limits(out, c);
 	show_models(out, c);
-	show_tools(out, c);
 	show_hooks(out, c);
 	show_details(out, c);
 	buf_adds(out, "</div>\n");

@@ -13,6 +13,7 @@ int64_t chapter_result_int(const struct chapter *c, const char *path); /* -1: it
 void fact_begin(struct buf *out, const char *name);
 void fact_end(struct buf *out);
 void fact_value(struct buf *out, const char *name, const struct json *doc, int tok); /* nothing if it is absent */
+void show_meta(struct buf *out, const struct chapter *c); /* model, time and place, in a line */
 void show_facts(struct buf *out, const struct chapter *c);
 
 /* ---- verdict.c ---- */
@@ -25,7 +26,7 @@ void show_path(struct buf *out, const struct chapter *c);
 void show_contents(struct buf *out, const struct chapter *c); /* links to the turns, if they are many */
 
 /* ---- tables.c, details.c: a part each, nothing if there is nothing to tell ---- */
-void show_tools(struct buf *out, const struct chapter *c);
+void show_tools(struct buf *out, struct chapter *c);
 void show_limits(struct buf *out, const struct chapter *c);
 void show_models(struct buf *out, const struct chapter *c);
 void show_hooks(struct buf *out, const struct chapter *c);

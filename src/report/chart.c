@@ -28,7 +28,8 @@ struct bars {
 
 static double told(int64_t n)
 {
-	return n > 0 ? (double)n : 0;
+	/* sums of it still fit whole numbers */
+	return n < 0 ? 0 : n > INT64_C(1000000000000000) ? 1e15 : (double)n;
 }
 
 static void amounts_of(const struct turn_row *row, double v[AMOUNTS])

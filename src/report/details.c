@@ -73,7 +73,8 @@ void show_details(struct buf *out, const struct chapter *c)
 {
 	static const struct {
 		const char *name, *key;
-	} rows[] = { { "Workspace", "cwd" },
+	} rows[] = { { "Model", "model" },
+		     { "Workspace", "cwd" },
 		     { "Session", "session_id" },
 		     { "Began", "quern_started" },
 		     { "Permission mode", "permissionMode" },
@@ -92,6 +93,11 @@ void show_details(struct buf *out, const struct chapter *c)
 	object_fact(out, "Verification", &c->result, chapter_result(c, "verification"));
 	object_fact(out, "Files of the workspace", &c->result, chapter_result(c, "workspace"));
 	object_fact(out, "The whole session", &c->result, chapter_result(c, "session_totals"));
+	if (c->again) {
+		fact_begin(out, "Result given again");
+		buf_addf(out, c->again == 1 ? "once" : "%d times", c->again);
+		fact_end(out);
+	}
 	audit(out, c);
 	buf_adds(out, "</dl>");
 	if (!json_absent(&c->init, chapter_init(c, "quern_environment"))) {

@@ -62,8 +62,13 @@ static void cost_fact(struct buf *out, const struct chapter *c)
 
 static void tokens_fact(struct buf *out, const struct chapter *c)
 {
-	const struct usage *u = &c->sum;
-	int64_t in = turn_prompt(u);
+	struct usage told = USAGE_UNKNOWN;
+	const struct usage *u = c->rows.n ? &c->sum : &told;
+	int64_t in;
+
+	/* a result without the run */
+	usage_read(&told, &c->result, chapter_result(c, "usage"));
+	in = turn_prompt(u);
 
 	fact_begin(out, "Tokens");
 	html_short_count(out, in);
@@ -98,29 +103,48 @@ static void trouble_facts(struct buf *out, const struct chapter *c)
 	}
 }
 
-static void began_fact(struct buf *out, const struct chapter *c)
+void show_meta(struct buf *out, const struct chapter *c)
 {
-	int tok = chapter_init(c, "quern_started");
+	static const char *const keys[] = { "model", "quern_started", "cwd" };
+	int n = 0;
 
-	if (json_absent(&c->init, tok))
+	buf_adds(out, "<p class=\"meta\">");
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		int tok = chapter_init(c, keys[i]);
+		if (json_absent(&c->init, tok))
+			continue;
+		buf_adds(out, n++ ? " · <span>" : "<span>");
+		html_time(out, &c->init, tok);
+		buf_adds(out, "</span>");
+	}
+	buf_adds(out, "</p>");
+}
+
+/* "9 failed, 1 denied", of which what there was none of is left out. */
+static void trouble(struct buf *out, const struct chapter *c)
+{
+	if (!c->failed_calls && !c->denials)
 		return;
-	fact_begin(out, "Began");
-	html_time(out, &c->init, tok);
-	fact_end(out);
+	buf_adds(out, "<small>");
+	if (c->failed_calls)
+		buf_addf(out, "%d failed", c->failed_calls);
+	if (c->denials)
+		buf_addf(out, "%s%d denied", c->failed_calls ? ", " : "", c->denials);
+	buf_adds(out, "</small>");
 }
 
 void show_facts(struct buf *out, const struct chapter *c)
 {
 	int64_t ms = chapter_result_int(c, "duration_ms"), api = chapter_result_int(c, "duration_api_ms");
+	int64_t turns = chapter_result_int(c, "num_turns");
 
 	buf_adds(out, "<dl class=\"facts\">");
 	fact_begin(out, "Turns");
-	html_count(out, c->turns);
+	html_count(out, c->rows.n || turns < 0 ? c->turns : turns);
 	fact_end(out);
 	fact_begin(out, "Tool calls");
 	html_count(out, c->calls);
-	if (c->failed_calls || c->denials)
-		buf_addf(out, "<small>%d failed, %d denied</small>", c->failed_calls, c->denials);
+	trouble(out, c);
 	fact_end(out);
 	if (ms < 0 && c->timed)
 		ms = c->t1 - c->t0;
@@ -137,7 +161,5 @@ void show_facts(struct buf *out, const struct chapter *c)
 	tokens_fact(out, c);
 	cost_fact(out, c);
 	trouble_facts(out, c);
-	fact_value(out, "Model", &c->init, chapter_init(c, "model"));
-	began_fact(out, c);
 	buf_adds(out, "</dl>");
 }

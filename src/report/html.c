@@ -263,7 +263,7 @@ void html_short_count(struct buf *out, int64_t n)
 
 void html_duration(struct buf *out, int64_t ms)
 {
-	int64_t s = (ms + 500) / 1000;
+	int64_t s = ms / 1000 + (ms % 1000 >= 500);
 
 	if (ms < 1000)
 		buf_addf(out, "%" PRId64 " ms", ms < 0 ? 0 : ms);

@@ -42,27 +42,29 @@ static void inline_text(struct buf *out, const char *p, size_t n)
 		const char *mark, *element;
 	} kinds[] = { { "`", "code" }, { "**", "strong" } };
 
-	while (n) {
-		size_t tick = find(p, n, "`"), star = find(p, n, "**");
-		size_t k = star < tick, at = k ? star : tick, len = strlen(kinds[k].mark);
-		size_t inner = at < n ? find(p + at + len, n - at - len, kinds[k].mark) : 0;
+	size_t next[] = { 0, 0 }; /* each is looked for again only when it was passed */
 
-		if (at == n) {
-			html_text(out, p, n);
+	for (size_t done = 0; done < n;) {
+		for (size_t k = 0; k < 2; k++)
+			if (next[k] <= done)
+				next[k] = done + find(p + done, n - done, kinds[k].mark);
+		size_t k = next[1] < next[0], at = next[k], len = strlen(kinds[k].mark), from = at + len;
+
+		if (at >= n) {
+			html_text(out, p + done, n - done);
 			return;
 		}
-		bool pair = inner > 0 && at + len + inner < n;
-		html_text(out, p, at);
+		size_t inner = find(p + from, n - from, kinds[k].mark);
+		bool pair = inner > 0 && from + inner < n;
+		html_text(out, p + done, at - done);
 		if (pair) {
 			buf_addf(out, "<%s>", kinds[k].element);
-			html_text(out, p + at + len, inner);
+			html_text(out, p + from, inner);
 			buf_addf(out, "</%s>", kinds[k].element);
 		} else {
 			html_text(out, p + at, len);
 		}
-		size_t used = at + len + (pair ? inner + len : 0);
-		p += used;
-		n -= used;
+		done = from + (pair ? inner + len : 0);
 	}
 }
 

@@ -70,6 +70,15 @@ static void count_line(struct report *r, const struct json *doc, const char *p, 
 		digest_init(&r->since);
 }
 
+/* A run that had been completed gives its result again when it is to be gone on with. That is not another run. */
+static bool is_old_result(const struct report *r, const struct json *doc)
+{
+	bool again = false;
+
+	return r->c.result.ntokens > 0 && json_eq(doc, json_get(doc, json_root(doc), "type"), "result") &&
+	       json_bool(doc, json_get(doc, json_root(doc), "resumed_result"), &again) && again;
+}
+
 int report_line(struct report *r, const char *p, size_t n, bool whole, struct error *e)
 {
 	struct json doc = JSON_INIT;
@@ -87,9 +96,13 @@ int report_line(struct report *r, const char *p, size_t n, bool whole, struct er
 			r->torn = true;
 		return 0;
 	}
-	int rc = story_event(r, &doc, e);
-	if (rc == 0)
+	int rc = 0;
+	if (is_old_result(r, &doc)) {
+		r->events++;
+		r->c.again++;
+	} else if ((rc = story_event(r, &doc, e)) == 0) {
 		count_line(r, &doc, p, n);
+	}
 	json_release(&doc);
 	return rc;
 }

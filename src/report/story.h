@@ -46,7 +46,8 @@ struct span {
 };
 
 struct turn_row {
-	int number; /* 0: an attempt that was withdrawn */
+	int number;     /* 0: an attempt that was withdrawn */
+	bool continued; /* the API had paused the turn: this is the rest of it */
 	int64_t from, to;
 	struct usage usage;
 	int64_t cost; /* nano-USD, -1 = not known */
@@ -128,6 +129,8 @@ struct chapter {
 	int64_t t0, t1;           /* first and last time, ms */
 	int64_t asked;            /* when the model was asked, as far as can be seen */
 	bool answering;           /* blocks of that answer came */
+	bool paused;              /* by the API: the next answer belongs to the same turn */
+	int again;                /* how often the result was given again, when there was nothing left to do */
 	int64_t compacting;       /* since; -1 = it is not */
 	int turns, calls, failed_calls, denials;
 	struct usage sum; /* of rows that are turns */

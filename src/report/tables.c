@@ -10,12 +10,13 @@ static void amount(struct buf *out, const struct chapter *c, const char *limit, 
 	double v = 0;
 
 	json_double(&c->result, tok, &v);
+	v = v > 1e15 ? 1e15 : v < -1e15 ? -1e15 : v;
 	if (strstr(limit, "usd") || strstr(limit, "cost"))
 		html_usd(out, v);
 	else if (strstr(limit, "wall") || strstr(limit, "_ms"))
-		html_duration(out, (int64_t)(v > 1e15 ? 1e15 : v));
+		html_duration(out, (int64_t)v);
 	else
-		html_count(out, (int64_t)(v > 1e15 ? 1e15 : v));
+		html_count(out, (int64_t)v);
 }
 
 void show_limits(struct buf *out, const struct chapter *c)
@@ -115,15 +116,25 @@ void show_denials(struct buf *out, const struct chapter *c)
 	buf_adds(out, "</ul></section>\n");
 }
 
-/* The calls of each tool, in the order of their first. */
-void show_tools(struct buf *out, const struct chapter *c)
+static int longer(const void *a, const void *b)
 {
-	const struct tool_count *t = c->tools.v;
+	const struct tool_count *x = a, *y = b;
+
+	if (x->ms != y->ms)
+		return x->ms < y->ms ? 1 : -1;
+	return (x->calls < y->calls) - (x->calls > y->calls);
+}
+
+/* The calls of each tool, those that took longest first. */
+void show_tools(struct buf *out, struct chapter *c)
+{
+	struct tool_count *t = c->tools.v;
 
 	if (!c->tools.n)
 		return;
+	qsort(t, c->tools.n, sizeof *t, longer);
 	buf_adds(out, "<section><h2>Tools</h2><div class=\"wide\"><table><thead><tr><th>tool<th class=\"n\">calls<th "
-	              "class=\"n\">failed or cut off<th class=\"n\">denied<th class=\"n\">took<th class=\"n\">longest"
+	              "class=\"n\">failed<th class=\"n\">denied<th class=\"n\">took<th class=\"n\">longest"
 	              "<th class=\"n\">output</tr></thead><tbody>");
 	for (size_t i = 0; i < c->tools.n && i < SHOWN_MOST; i++) {
 		const int counts[] = { t[i].calls, t[i].failed, t[i].denied };
@@ -131,7 +142,8 @@ void show_tools(struct buf *out, const struct chapter *c)
 		buf_addf(out, "<tr><td>%s", t[i].name);
 		for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
 			buf_addf(out, "<td class=\"n%s\">", k && counts[k] ? " no" : "");
-			html_count(out, counts[k]);
+			if (!k || counts[k])
+				html_count(out, counts[k]);
 		}
 		buf_adds(out, "<td class=\"n\">");
 		if (c->timed)

@@ -5,8 +5,8 @@
 #include "report/html.h"
 #include "report/take.h"
 
-/* Times that are later than that are nonsense: 30,000 years. */
-#define TIME_MOST (INT64_C(1) << 50)
+/* Times that are later than that are nonsense, 30 years; sums of so many of them still fit. */
+#define TIME_MOST (INT64_C(1) << 40)
 /* A turn of so many blocks is shown in pieces, */
 #define TURN_MOST ((size_t)1000)
 /* and one that has so many bytes of HTML. */
@@ -126,6 +126,13 @@ static int turn_page(struct report *r, bool init, struct error *e)
 	return 0;
 }
 
+/* A line is cut where it would be too long for one; the path is told, nothing that a record names is opened. */
+static void tell_shortened(struct take *t)
+{
+	if (json_type(t->doc, take_member(t, "quern_file")) == JSON_STRING)
+		take_value(t, take_aside(t, "shortened, all of it is in", false), "quern_file");
+}
+
 int story_event(struct report *r, const struct json *doc, struct error *e)
 {
 	struct take t = { .r = r, .c = &r->c, .doc = doc, .root = json_root(doc) };
@@ -144,7 +151,11 @@ int story_event(struct report *r, const struct json *doc, struct error *e)
 		note_time(&t);
 		if ((r->c.turn.n >= TURN_MOST || r->c.turn.shown >= TURN_LARGE) && turn_flush(r, e))
 			return -1;
-		return kinds[i].take == take_init ? 0 : kinds[i].take(&t, e);
+		if (kinds[i].take != take_init && kinds[i].take(&t, e))
+			return -1;
+		if (kinds[i].take == take_assistant || kinds[i].take == take_user)
+			tell_shortened(&t);
+		return 0;
 	}
 	return 0;
 }

@@ -128,7 +128,7 @@ int take_retry(struct take *t, struct error *e)
 	t->c->asked = t->ms + delay;
 	t->c->answering = false;
 	buf_release(&label);
-	struct item *it = take_aside(t, "retry", true);
+	struct item *it = take_aside(t, "retry", false);
 	if (!it)
 		return 0;
 	take_value(t, it, "error");

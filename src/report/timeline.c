@@ -154,8 +154,6 @@ static void names(struct drawing *d)
 /* What the colours are, how often there was such a thing, and how long all of them took. */
 static void legend(struct drawing *d)
 {
-	int began = json_path(&d->c->init, json_root(&d->c->init), "quern_started");
-
 	buf_adds(d->out, "<figcaption>");
 	for (int i = 0; i < LOOK_COUNT; i++) {
 		if (!d->count[i])
@@ -166,12 +164,7 @@ static void legend(struct drawing *d)
 		html_duration(d->out, d->took[i]);
 		buf_adds(d->out, "</span></span>");
 	}
-	buf_adds(d->out, "<span>times since the run began");
-	if (!json_absent(&d->c->init, began)) {
-		buf_adds(d->out, ", ");
-		html_time(d->out, &d->c->init, began);
-	}
-	buf_adds(d->out, "</span></figcaption>");
+	buf_adds(d->out, "<span>times since the run began</span></figcaption>");
 }
 
 static void table(struct drawing *d)

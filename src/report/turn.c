@@ -138,7 +138,9 @@ static void turn_head(struct report *r, const struct turn *t, const struct turn_
 {
 	struct buf *out = &r->out;
 
-	if (row->number)
+	if (row->continued)
+		buf_addf(out, "<section class=\"turn\"><h3>Turn %d, continued", row->number);
+	else if (row->number)
 		buf_addf(out, "<section class=\"turn\" id=\"r%dt%d\"><h3><a href=\"#r%dt%d\">Turn %d</a>", r->c.number,
 		         row->number, r->c.number, row->number, row->number);
 	else
@@ -191,18 +193,24 @@ static void count_turn(struct report *r, struct turn_row *row)
 	for (size_t i = 0; i < t->n; i++) {
 		const struct item *it = &t->items[i];
 		kept |= it->kind <= ITEM_CALL && !it->withdrawn;
-		row->calls += it->kind == ITEM_CALL;
-		row->failed += it->kind == ITEM_CALL && it->answered && it->failed;
-		if (it->kind == ITEM_CALL && !it->withdrawn)
-			count_call(c, it);
+		if (it->kind != ITEM_CALL)
+			continue;
+		row->calls++;
+		if (it->withdrawn)
+			continue;
+		count_call(c, it);
+		c->calls++;
+		row->failed += it->answered && it->failed && !it->denied;
 	}
-	row->number = kept ? ++c->turns : 0;
+	row->continued = kept && c->paused;
+	row->number = !kept ? 0 : c->paused ? c->turns : ++c->turns;
+	if (kept)
+		c->paused = !strcmp(t->stop_reason, "pause_turn");
 	row->from = t->from;
 	row->to = t->to;
 	row->usage = t->usage;
 	row->cost = r->cfg.price && t->model ? r->cfg.price(t->model, &t->usage) : -1;
 	memcpy(row->stop_reason, t->stop_reason, sizeof row->stop_reason);
-	c->calls += row->calls;
 	c->failed_calls += row->failed;
 	if (kept)
 		usage_add(&c->sum, &t->usage);

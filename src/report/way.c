@@ -87,7 +87,7 @@ void show_contents(struct buf *out, const struct chapter *c)
 			bad += (size_t)row[m].failed;
 		while (k + 1 < n && k + 1 < i + each && !row[k].number)
 			k++;
-		if (!row[k].number)
+		if (!row[k].number || row[k].continued)
 			continue;
 		buf_addf(out, "<a href=\"#r%dt%d\"", c->number, row[k].number);
 		if (bad)

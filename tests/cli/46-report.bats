@@ -92,6 +92,15 @@ shot() {
 	page_has 'which had ended with <b>max_turns</b>'
 	page_has '<dt>The whole session</dt><dd>runs <b>2</b>'
 	is "$(grep -o '✓ that of this record' "$T/page" | wc -l)" 2
+	# once it is completed, it gives its result again, which is no run
+	q --resume "$T/run.ndjson"
+	exits 0
+	cat "$T/run.ndjson" "$T/out" >"$T/again"
+	report "$T/again"
+	page_is_sound
+	is "$(grep -o '<article ' "$T/page" | wc -l)" 2
+	page_has '<dt>Result given again</dt><dd>once</dd>'
+	is "$(grep -o '✓ that of this record' "$T/page" | wc -l)" 2
 	sed '1,/"type":"result"/s/"one/"two/' "$T/run.ndjson" >"$T/changed"
 	report "$T/changed"
 	is "$(grep -o '✓ that of this record' "$T/page" | wc -l)" 1

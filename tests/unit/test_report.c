@@ -205,7 +205,7 @@ static void withdrawn_failed_and_denied(void **state)
 	has(page, "<div class=\"say gone\"");
 	has(page, "<a href=\"#r1t1\">Turn 1</a>");
 	has(page, "<dt>Turns</dt><dd>1</dd>");
-	has(page, "<small>2 failed, 1 denied</small>");
+	has(page, "<small>1 failed, 1 denied</small>");
 	has(page, "<mark>denied</mark>");
 	has(page, "<mark>failed</mark>");
 	has(page, "no output");
@@ -543,15 +543,138 @@ static void each_tool_has_a_row(void **state)
 	             1101));
 
 	(void)state;
-	has(page, "<th class=\"n\">failed or cut off<th");
+	has(page, "<th class=\"n\">failed<th");
 	has(page, "<tr><td>Bash<td class=\"n\">3<td class=\"n no\">1<td class=\"n no\">1<td class=\"n\">1.2 s<td "
 	          "class=\"n\">1.0 s<td class=\"n\">11 B</tr>");
-	has(page, "<dt>Began</dt><dd>2026-11-30 14:02:11 UTC</dd>");
-	has(page, "times since the run began, 2026-11-30 14:02:11 UTC</span>");
+	has(page, "<p class=\"meta\"><span>2026-11-30 14:02:11 UTC</span></p>");
 	has(page, "<p class=\"why\"><code>model_fallback</code> model overloaded");
 	has(page, "<span class=\"m\">at 0 ms · model 100 ms · ");
 	/* of a run that was killed */
 	has(page, "<b>What now?</b> It was killed or is still running");
+	free(page);
+}
+
+/* What took longest stands first; of what there was none of nothing is said. */
+static void tools_by_their_time(void **state)
+{
+	PAGE(INIT(0),
+	     ANSWER("m1", CALL("c1", "a") ",{\"type\":\"tool_use\",\"id\":\"c2\",\"name\":\"Slow\",\"input\":{}}",
+	            "\"tool_use\"", 100),
+	     OUTPUT("c1", "x", "false", 200), OUTPUT("c2", "x", "false", 1100));
+	const char *slow = strstr(page, "<tr><td>Slow<td");
+
+	(void)state;
+	assert_non_null(slow);
+	has(slow, "<tr><td>Bash<td class=\"n\">1<td class=\"n\"><td class=\"n\"><td class=\"n\">100 ms");
+	has(page, "<dt>Tool calls</dt><dd>2</dd>");
+	free(page);
+}
+
+/* The API may pause a long turn: what follows belongs to it. */
+static void a_paused_turn_is_one(void **state)
+{
+	PAGE(INIT(0), ANSWER("m1", TEXT("half"), "\"pause_turn\"", 100),
+	     ANSWER("m2", TEXT("whole"), "\"end_turn\"", 200), ANSWER("m3", TEXT("more"), "\"end_turn\"", 300),
+	     RESULT(310));
+
+	(void)state;
+	has(page, "<dt>Turns</dt><dd>2</dd>");
+	has(page, "<h3>Turn 1, continued<span");
+	assert_int_equal(count(page, "id=\"r1t1\""), 1);
+	assert_int_equal(count(page, "id=\"r1t2\""), 1);
+	free(page);
+}
+
+/* Calls of an answer that was withdrawn are no calls of the run. */
+static void withdrawn_calls_do_not_count(void **state)
+{
+	PAGE(INIT(0), ANSWER("m1", CALL("c1", "ls"), "null", 100),
+	     "{\"type\":\"system\",\"subtype\":\"quern_tombstone\",\"uuids\":[\"u100\"]" TAIL(150),
+	     OUTPUT("c1", "Model fallback triggered", "true", 160), ANSWER("m2", TEXT("x"), "\"end_turn\"", 200));
+
+	(void)state;
+	has(page, "<dt>Tool calls</dt><dd>0</dd>");
+	free(page);
+}
+
+/* `--resume` of a completed run writes its old result behind it. */
+#define OLD_RESULT                                                                                                     \
+	"{\"type\":\"result\",\"result\":\"x\",\"terminal_reason\":\"completed\",\"exit_code\":0,\"num_turns\":3,"     \
+	"\"usage\":{\"input_tokens\":7,\"output_tokens\":5},\"resumed_result\":true}"
+
+static void an_old_result_is_no_run(void **state)
+{
+	PAGE(INIT(0), ANSWER("m1", TEXT("x"), "\"end_turn\"", 200), RESULT(210), OLD_RESULT, OLD_RESULT);
+
+	(void)state;
+	assert_int_equal(count(page, "<article "), 1);
+	has(page, "<dt>Result given again</dt><dd>2 times</dd>");
+	has(page, "5 lines, 5 events");
+	free(page);
+}
+
+static void a_result_alone_is_told(void **state)
+{
+	PAGE(OLD_RESULT);
+
+	(void)state;
+	has(page, "<b>old result</b> given again");
+	has(page, "<dt>Turns</dt><dd>3</dd>");
+	has(page, "<dt>Tokens</dt><dd>7 + 5<small>in + out</small></dd>");
+	lacks(page, "Result given again");
+	free(page);
+}
+
+static void what_was_shortened_says_where_it_is(void **state)
+{
+	PAGE(INIT(0), ANSWER("m1", TEXT("x"), "\"end_turn\"", 200),
+	     "{\"type\":\"user\",\"message\":{\"content\":\"y\"},\"quern_file\":\"/r/<l>\"}",
+	     "{\"type\":\"user\",\"message\":{\"content\":\"y\"},\"quern_file\":null}",
+	     "{\"type\":\"result\",\"result\":\"x\",\"result_file\":\"/r/<a>\"}");
+
+	(void)state;
+	has(page, "<b>shortened, all of it is in</b> /r/&lt;l&gt;</p>");
+	assert_int_equal(count(page, "shortened"), 1);
+	has(page, "<p class=\"cut\">all of it is in <code>/r/&lt;a&gt;</code></p>");
+	free(page);
+}
+
+/* No number is too large to be told. */
+static void numbers_of_any_size(void **state)
+{
+	static const char *const numbers[] = { "9223372036854775807", "-9223372036854775808", "1e300", "-1e300" };
+	char usage[512], result[1024];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		const char *n = numbers[i];
+		snprintf(usage, sizeof usage,
+		         "{\"type\":\"assistant\",\"quern_ms\":%s,\"message\":{\"id\":\"m\",\"content\":[],\"usage\":{"
+		         "\"input_tokens\":%s,\"output_tokens\":%s,\"cache_read_input_tokens\":%s}}}",
+		         n, n, n, n);
+		snprintf(result, sizeof result,
+		         "{\"type\":\"result\",\"duration_ms\":%s,\"duration_api_ms\":%s,\"num_turns\":%s,"
+		         "\"retry_after_ms\":%s,\"transient\":true,\"total_cost_usd\":%s,"
+		         "\"session_totals\":{\"duration_ms\":%s,\"runs\":%s},\"limits\":{\"wall_time_ms\":{"
+		         "\"limit\":%s,\"used\":%s},\"max_turns\":{\"limit\":%s,\"used\":%s}}}",
+		         n, n, n, n, n, n, n, n, n, n, n);
+		PAGE(INIT(0), usage, usage, result);
+		has(page, "<h2>Limits</h2>");
+		free(page);
+	}
+}
+
+static void changed_files_are_named_from_the_workspace(void **state)
+{
+	PAGE(INIT(0), ANSWER("m1", CALL("c1", "a") "," CALL("c2", "b"), "\"tool_use\"", 100),
+	     "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c1\"}]},"
+	     "\"tool_use_result\":{\"filePath\":\"/w/src/<a>.c\",\"content\":\"x\",\"structuredPatch\":[]}}",
+	     "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"c2\"}]},"
+	     "\"tool_use_result\":{\"filePath\":\"/where/b\",\"content\":\"x\",\"structuredPatch\":[]}}");
+
+	(void)state;
+	has(page, "<summary><code>src/&lt;a&gt;.c</code>");
+	has(page, "<summary><code>/where/b</code>");
 	free(page);
 }
 
@@ -665,6 +788,14 @@ int main(void)
 		cmocka_unit_test(a_run_that_ends_with_retries),
 		cmocka_unit_test(results_of_others),
 		cmocka_unit_test(each_tool_has_a_row),
+		cmocka_unit_test(tools_by_their_time),
+		cmocka_unit_test(a_paused_turn_is_one),
+		cmocka_unit_test(withdrawn_calls_do_not_count),
+		cmocka_unit_test(an_old_result_is_no_run),
+		cmocka_unit_test(a_result_alone_is_told),
+		cmocka_unit_test(what_was_shortened_says_where_it_is),
+		cmocka_unit_test(numbers_of_any_size),
+		cmocka_unit_test(changed_files_are_named_from_the_workspace),
 		cmocka_unit_test(failures_are_not_hidden),
 		cmocka_unit_test(parts_of_any_size),
 		cmocka_unit_test(what_else_the_result_tells),

@@ -128,6 +128,7 @@ static void numbers_for_people(void **state)
 		{ html_duration, 59600, "1 min 0 s" },
 		{ html_duration, 83000, "1 min 23 s" },
 		{ html_duration, 3 * 3600000 + 60000, "3 h 1 min" },
+		{ html_duration, INT64_MAX, "2562047788015 h 12 min" },
 		{ html_bytes, 1023, "1023 B" },
 		{ html_bytes, 1536, "1.5 KiB" },
 		{ html_bytes, 3 << 20, "3.0 MiB" },
@@ -153,6 +154,8 @@ static void prose_knows_a_little_markdown(void **state)
 		{ "a `b<c` **d** e", "<p>a <code>b&lt;c</code> <strong>d</strong> e</p>" },
 		{ "a `b **c", "<p>a `b **c</p>" }, /* what is not closed stays */
 		{ "`` ****", "<p>`` ****</p>" },
+		{ "**a `b** c` **d** `e`", "<p><strong>a `b</strong> c<code> **d** </code>e`</p>" },
+		{ "`a **b` c **d**", "<p><code>a **b</code> c <strong>d</strong></p>" },
 		{ "- x\n  - y", "<ul><li class=\"dot\" style=\"margin-left:0em\">x</li><li class=\"dot\" "
 		                "style=\"margin-left:1em\">y</li></ul>" },
 		{ "1. x", "<ul><li class=\"no\" style=\"margin-left:0em\">1. x</li></ul>" },
