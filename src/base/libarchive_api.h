@@ -72,6 +72,8 @@ typedef int (*libarchive_on_close)(struct archive *, void *ctx);
 	F(void, entry_set_perm, (struct archive_entry *, mode_t))                                                      \
 	F(void, entry_set_size, (struct archive_entry *, int64_t))                                                     \
 	F(void, entry_set_mtime, (struct archive_entry *, time_t, long))                                               \
+	F(void, entry_sparse_add_entry, (struct archive_entry *, int64_t, int64_t))                                    \
+	F(int, entry_sparse_count, (struct archive_entry *))                                                           \
 	F(struct archive *, write_new, (void))                                                                         \
 	F(int, write_free, (struct archive *))                                                                         \
 	F(int, write_close, (struct archive *))                                                                        \

@@ -21,6 +21,7 @@ int world_start_keeper(struct world *w, struct error *e)
 		.forget = world_forget_secrets,
 		.held = w->locks,
 		.nheld = w->nlocks,
+		.large_files = true, /* the workspace has them */
 		.ctx = w,
 	};
 

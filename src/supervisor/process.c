@@ -477,12 +477,13 @@ static void set_rules(struct process *p)
 	follow_init(&p->follow);
 	rules->home = p->follow.home;
 	rules->mask = p->follow.mask;
+	const rlim_t most = p->cfg->large_files ? RLIM_INFINITY : FILE_MAX; /* that is the largest number there is */
 	if (getrlimit(RLIMIT_FSIZE, &rules->file_size))
-		rules->file_size = (struct rlimit){ FILE_MAX, FILE_MAX };
-	if (rules->file_size.rlim_cur > FILE_MAX) /* RLIM_INFINITY is the largest number there is */
-		rules->file_size.rlim_cur = FILE_MAX;
-	if (rules->file_size.rlim_max > FILE_MAX)
-		rules->file_size.rlim_max = FILE_MAX;
+		rules->file_size = (struct rlimit){ most, most };
+	if (rules->file_size.rlim_cur > most)
+		rules->file_size.rlim_cur = most;
+	if (rules->file_size.rlim_max > most)
+		rules->file_size.rlim_max = most;
 	rules->supervisor = getpid();
 	rules->no_new_privileges = caps_limit() != 0;
 	p->shield = (struct sandbox_shield){ { getpid(), getppid(),

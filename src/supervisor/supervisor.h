@@ -103,6 +103,7 @@ struct supervisor_config {
 	/* Processes that all children and what is below them may be together; 0 = no limit. Over it the child that has
 	 * most of them is ended with its whole tree. */
 	int max_processes;
+	bool large_files; /* children may write what we may; else a file of 4 GiB at most */
 	/* Another one of this process, started before: neither ends the other's children when it is lost, and no
 	 * confined child may signal it. NULL = none. */
 	struct supervisor *beside;

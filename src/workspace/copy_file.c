@@ -52,25 +52,15 @@ static int copy_range(int in, int out, off_t from, off_t to)
 /* Without the holes. */
 static int copy_data(int in, int out, off_t size)
 {
-	off_t at = 0;
+	struct extent x = { 0 };
 
 	if (ioctl(out, FICLONE, in) == 0)
 		return 0;
 	if (ftruncate(out, size))
 		return -1;
-	while (at < size) {
-		off_t data = lseek(in, at, SEEK_DATA);
-		if (data < 0 && errno == ENXIO)
-			return 0; /* a hole to its end */
-		off_t hole = data < 0 ? -1 : lseek(in, data, SEEK_HOLE);
-		if (hole < 0) {
-			data = at;
-			hole = size;
-		}
-		if (copy_range(in, out, data, hole))
+	while (next_data(in, size, &x))
+		if (copy_range(in, out, x.from, x.to))
 			return -1;
-		at = hole;
-	}
 	return 0;
 }
 

@@ -9,11 +9,26 @@
 #include "workspace/workspace.h"
 
 /* ---- scan.c ---- */
+#define PLAIN_SUM_MOST ((int64_t)1 << 30) /* bytes of a file whose hash is what everybody makes of its content */
 struct scan_entry *scan_add(struct scan *s, const char *name, size_t n);           /* NULL: no memory */
 int scan_hash_file(int dir_fd, const char *base, unsigned char sha[DIGEST_BYTES]); /* -1 with errno */
 bool scan_has_sum(const struct scan_entry *f);                                     /* not in a list, mostly */
 /* What st says of base, and its hash. -1 with errno. */
 int scan_look(int dir_fd, const char *base, const struct stat *st, struct scan_entry *entry);
+
+/* ---- holes.c ---- */
+struct extent {
+	int64_t from, to;
+};
+struct extents {
+	struct extent *v;
+	size_t n, cap;
+};
+/* The next bytes of the file from x->to on, and before size, that are in no hole. False: there are none. */
+bool next_data(int fd, int64_t size, struct extent *x);
+/* All of them, as far as it is worth it: small holes, and those behind very many others, count as data. out->v is the
+ * caller's to free. -1: no memory. */
+int list_data(int fd, int64_t size, struct extents *out);
 
 /* ---- save.c, restore.c ---- */
 #define DELETED_NAME ".quern-deleted"

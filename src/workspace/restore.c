@@ -65,25 +65,37 @@ static int remove_names(struct restoring *r, const struct buf *names, struct err
 	return 0;
 }
 
-/* The entry's content, into a file or into memory. */
-static int content(struct restoring *r, int fd, struct buf *out, struct error *e)
+static int deleted_names(struct restoring *r, struct buf *out, struct error *e)
 {
 	char piece[PIECE];
 	ssize_t got;
 
-	while ((got = r->la.read_data(r->a, piece, sizeof piece)) > 0) {
-		if (out && buf_add(out, piece, (size_t)got))
+	while ((got = r->la.read_data(r->a, piece, sizeof piece)) > 0)
+		if (buf_add(out, piece, (size_t)got))
 			return buf_check(out, "the list of what is gone", e);
-		if (!out && io_write_all(fd, piece, (size_t)got))
-			return error_sys(e, "cannot write a file of what changed");
-	}
 	return got < 0 ? failed(r, e) : 0;
+}
+
+/* The entry's content: its holes stay that. */
+static int content(struct restoring *r, int fd, int64_t size, struct error *e)
+{
+	const void *p;
+	int64_t at;
+	size_t n;
+	int rc;
+
+	while ((rc = r->la.read_data_block(r->a, &p, &n, &at)) == 0)
+		if (n && (lseek(fd, (off_t)at, SEEK_SET) < 0 || io_write_all(fd, p, n)))
+			return error_sys(e, "cannot write a file of what changed");
+	if (rc != LIBARCHIVE_EOF)
+		return failed(r, e);
+	return ftruncate(fd, (off_t)size) ? error_sys(e, "cannot write a file of what changed") : 0;
 }
 
 static int put_deleted(struct restoring *r, struct error *e)
 {
 	struct buf names = BUF_INIT((size_t)1 << 30);
-	int rc = content(r, -1, &names, e);
+	int rc = deleted_names(r, &names, e);
 
 	if (!rc)
 		rc = remove_names(r, &names, e);
@@ -111,7 +123,7 @@ static int put_file(struct restoring *r, int dir, const char *base, const char *
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT },
 		                           { r->la.entry_mtime(entry), r->la.entry_mtime_nsec(entry) } };
 	int fd = openat(dir, base, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	int rc = fd < 0 ? no_entry(name, e) : content(r, fd, NULL, e);
+	int rc = fd < 0 ? no_entry(name, e) : content(r, fd, r->la.entry_size(entry), e);
 
 	if (!rc && (fchmod(fd, r->la.entry_perm(entry) & 07777) || futimens(fd, times)))
 		rc = no_entry(name, e);

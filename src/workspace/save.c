@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@ struct saving {
 	struct archive *a;
 	struct archive_entry *entry;
 	struct beneath at;
+	bool sparse; /* the entry that is written: only this of it is stored */
+	struct extents data;
 };
 
 static int failed(struct saving *s, struct error *e)
@@ -50,15 +53,39 @@ static int write_data(struct saving *s, const char *p, size_t n, struct error *e
 	return 0;
 }
 
+/* Where the file has data goes into its header, unless that is everywhere. */
+static int find_data(struct saving *s, int fd, const struct stat *st, struct error *e)
+{
+	struct extents *data = &s->data;
+
+	data->n = 0;
+	s->sparse = false;
+	if (st->st_blocks >= st->st_size / 512)
+		return 0;
+	if (list_data(fd, st->st_size, data))
+		return error_nomem(e);
+	if (data->n == 1 && data->v[0].from == 0 && data->v[0].to == st->st_size)
+		return 0;
+	for (size_t i = 0; i < data->n; i++)
+		s->la.entry_sparse_add_entry(s->entry, data->v[i].from, data->v[i].to - data->v[i].from);
+	if (!data->n)
+		s->la.entry_sparse_add_entry(s->entry, 0, 0);
+	s->sparse = true;
+	/* one that it has not taken would be a hole in the archive */
+	return (size_t)s->la.entry_sparse_count(s->entry) == data->n + !data->n ? 0 : error_nomem(e);
+}
+
 /* As many bytes as the header said: what a file lost meanwhile is zeros, what it gained is left out. */
-static int save_content(struct saving *s, int fd, off_t left, struct error *e)
+static int save_range(struct saving *s, int fd, int64_t at, int64_t to, struct error *e)
 {
 	char piece[PIECE];
-	bool ended = false;
+	bool ended = fd < 0;
 
-	while (left > 0) {
-		size_t want = left < PIECE ? (size_t)left : PIECE;
-		ssize_t got = ended ? 0 : read(fd, piece, want);
+	if (ended)
+		memset(piece, 0, sizeof piece);
+	while (at < to) {
+		size_t want = to - at < PIECE ? (size_t)(to - at) : PIECE;
+		ssize_t got = ended ? 0 : pread(fd, piece, want, (off_t)at);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
@@ -70,9 +97,23 @@ static int save_content(struct saving *s, int fd, off_t left, struct error *e)
 			got = (ssize_t)want;
 		if (write_data(s, piece, (size_t)got, e))
 			return -1;
-		left -= got;
+		at += got;
 	}
 	return 0;
+}
+
+/* The library counts the bytes of holes, too, and leaves them out. */
+static int save_content(struct saving *s, int fd, int64_t size, struct error *e)
+{
+	int64_t at = 0;
+
+	for (size_t i = 0; s->sparse && i < s->data.n; i++) {
+		const struct extent *x = &s->data.v[i];
+		if (save_range(s, -1, at, x->from, e) || save_range(s, fd, x->from, x->to, e))
+			return -1;
+		at = x->to;
+	}
+	return save_range(s, s->sparse ? -1 : fd, at, size, e);
 }
 
 static int save_one(struct saving *s, const struct scan_entry *f, struct error *e)
@@ -95,7 +136,9 @@ static int save_one(struct saving *s, const struct scan_entry *f, struct error *
 		start_entry(s, f->name, types[f->kind], &st);
 		if (f->kind == FILE_LINK)
 			s->la.entry_set_symlink(s->entry, target);
-		rc = write_header(s, e);
+		rc = fd >= 0 ? find_data(s, fd, &st, e) : 0;
+		if (!rc)
+			rc = write_header(s, e);
 		if (!rc && fd >= 0)
 			rc = save_content(s, fd, st.st_size, e);
 	}
@@ -171,6 +214,7 @@ int workspace_save(int dir_fd, const struct scan *before, const struct scan *aft
 		s.la.entry_free(s.entry);
 	if (s.a)
 		s.la.write_free(s.a);
+	free(s.data.v);
 	beneath_release(&s.at);
 	changes_release(&c);
 	return rc;

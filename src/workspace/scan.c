@@ -74,24 +74,78 @@ static bool is_known(const struct scan_entry *now, const struct scan_entry *then
 	       then->ctime_ns == now->ctime_ns && then->inode == now->inode && !racy(then->ctime_ns, known->taken_ns);
 }
 
-int scan_hash_file(int dir_fd, const char *base, unsigned char sha[DIGEST_BYTES])
+/* To its end, whatever its length is by then. */
+static int hash_all(int fd, struct digest *d)
 {
 	unsigned char piece[PIECE];
-	struct digest d;
 	ssize_t got;
-	int fd = walk_open_file(dir_fd, base, NULL);
+
+	while ((got = read(fd, piece, sizeof piece)) > 0 || (got < 0 && errno == EINTR))
+		if (got > 0)
+			digest_add(d, piece, (size_t)got);
+	return got < 0 ? -1 : 0;
+}
+
+/* Fewer than PIECE bytes at the end alone. */
+static ssize_t read_piece(int fd, unsigned char piece[PIECE], int64_t at)
+{
+	size_t have = 0;
+
+	while (have < PIECE) {
+		ssize_t got = pread(fd, piece + have, PIECE - have, (off_t)(at + (int64_t)have));
+		if (got < 0 && errno != EINTR)
+			return -1;
+		if (got == 0)
+			break;
+		have += got > 0 ? (size_t)got : 0;
+	}
+	return (ssize_t)have;
+}
+
+static bool is_zero(const unsigned char *p, size_t n)
+{
+	return !n || (!*p && !memcmp(p, p + 1, n - 1));
+}
+
+/* The pieces that are not all zeros, each behind its place, then the size: the same whether zeros are written or holes,
+ * and these are not read. */
+static int hash_pieces(int fd, int64_t size, struct digest *d)
+{
+	unsigned char piece[PIECE];
+	struct extent x = { 0 };
+	int64_t at = 0;
+
+	while (next_data(fd, size, &x)) {
+		if (at < x.from)
+			at = x.from - x.from % PIECE;
+		for (; at < x.to; at += PIECE) {
+			ssize_t got = read_piece(fd, piece, at);
+			if (got < 0)
+				return -1;
+			if (is_zero(piece, (size_t)got))
+				continue;
+			digest_add(d, &at, sizeof at);
+			digest_add(d, piece, (size_t)got);
+		}
+	}
+	digest_add(d, &size, sizeof size);
+	return 0;
+}
+
+int scan_hash_file(int dir_fd, const char *base, unsigned char sha[DIGEST_BYTES])
+{
+	struct digest d;
+	struct stat st;
+	int fd = walk_open_file(dir_fd, base, &st);
 
 	if (fd < 0)
 		return -1;
 	digest_init(&d);
-	while ((got = read(fd, piece, sizeof piece)) > 0 || (got < 0 && errno == EINTR))
-		if (got > 0)
-			digest_add(&d, piece, (size_t)got);
-	int saved = errno;
+	int rc = st.st_size > PLAIN_SUM_MOST ? hash_pieces(fd, st.st_size, &d) : hash_all(fd, &d), saved = errno;
 	close(fd);
 	errno = saved;
 	digest_bytes(&d, sha);
-	return got < 0 ? -1 : 0;
+	return rc;
 }
 
 static int hash_link(int dir_fd, const char *base, unsigned char sha[DIGEST_BYTES])

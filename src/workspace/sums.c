@@ -44,9 +44,15 @@ static void add_number(struct buf *out, uint64_t v, unsigned base)
 	buf_add(out, text + at, sizeof text - at);
 }
 
+/* Has it a hash that sha256sum makes of it, too? */
+static bool has_line(const struct scan_entry *f, bool listed)
+{
+	return f->kind == FILE_REGULAR && !listed && f->size <= PLAIN_SUM_MOST;
+}
+
 static void add_entry(struct buf *out, const struct scan_entry *f, bool listed)
 {
-	const bool line = f->kind == FILE_REGULAR && !listed, sum = f->kind != FILE_DIRECTORY;
+	const bool line = has_line(f, listed), sum = f->kind != FILE_DIRECTORY;
 
 	buf_addc(out, '#');
 	buf_addc(out, letters[f->kind]);
@@ -160,7 +166,7 @@ static void entry(struct reader *r, struct scan_entry *f, bool listed, struct bu
 	f->mtime_ns = (int64_t)number(r, 10);
 	f->ctime_ns = (int64_t)number(r, 10);
 	f->inode = number(r, 10);
-	if (f->kind == FILE_REGULAR && !listed && !r->bad && *r->p == '\\')
+	if (!r->bad && has_line(f, listed) && *r->p == '\\')
 		r->p++;
 	if (listed && f->kind == FILE_REGULAR && !r->bad && *r->p == '-')
 		take(r, "-  ");

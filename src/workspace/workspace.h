@@ -52,7 +52,9 @@ struct scan_entry {
 	unsigned mode; /* permission bits; 0777 of a link */
 	int64_t size, mtime_ns, ctime_ns;
 	uint64_t inode;
-	unsigned char sha[DIGEST_BYTES]; /* of the content, of a link's target; of a directory zero */
+	/* Of the content, or a link's target; zero of a directory. Of a file of more than 1 GiB it is a hash of our
+	 * own, for which its holes are not read. */
+	unsigned char sha[DIGEST_BYTES];
 };
 struct scan { /* sorted by name, bytewise */
 	struct scan_entry *v;
@@ -78,8 +80,8 @@ int workspace_list(int dir_fd, const char *const *skip, struct scan *out, struct
 void scan_release(struct scan *s);
 const struct scan_entry *scan_find(const struct scan *s, const char *name);
 /* Lines that `sha256sum -c` takes, one a file, each behind a comment with all else that is known of it; links and
- * directories are comments alone, and so are the files of a list. scan_parse reads it back whole; -1: that is no such
- * text. */
+ * directories are comments alone, and so are the files of a list and those of more than 1 GiB. scan_parse reads it back
+ * whole; -1: that is no such text. */
 void scan_print_sums(const struct scan *s, struct buf *out);
 int scan_parse(const char *text, size_t n, struct scan *out, struct error *e);
 

@@ -148,6 +148,23 @@ copy() { head -n 1 "$T/out" | jq -r .cwd; }
 	nothing_beside
 }
 
+@test "a file that is mostly holes is neither copied, saved nor committed as what it would be without" {
+	truncate -s 10G big
+	serve "$(script "$(bash_call 'printf x | dd of=big bs=1 seek=3000000000 conv=notrunc status=none')" "$(say done)")"
+	job 'transaction: true' "save: $T/save.tar.zst" "patch: $T/out.patch"
+	q "$T/job.yaml" -p go --allowedTools Bash
+	exits 0 completed
+	is "$(stat -c %s big)" $((10 << 30))
+	is "$(tail -c +3000000001 big | head -c 1)" x
+	[ "$(stat -c %b big)" -lt 1000 ] && [ "$(stat -c %s "$T/save.tar.zst")" -lt 10000 ]
+	mkdir "$T/back"
+	tar -xSf "$T/save.tar.zst" -C "$T/back"
+	is "$(tail -c +3000000001 "$T/back/big" | head -c 1)" x
+	[ "$(stat -c %b "$T/back/big")" -lt 1000 ]
+	is "$(cat "$T/out.patch")" "# too large for a patch: big"
+	is "$(result .workspace.patch_left_out)" 1
+}
+
 @test "the run's own files are no changes" {
 	serve "$(script "$(bash_call 'echo 1 >mine')" "$(say done)")"
 	job "save: $T/work/sub/changed.tar.zst" 'patch: out.patch'

@@ -289,6 +289,34 @@ static void it_is_put_back_over_the_first(void **state)
 	}
 }
 
+/* In the archive, for tar, and when they are put back: at the beginning, at the end, between, many of them, all of it.
+ */
+static void holes_stay_holes(void **state)
+{
+	struct place *p = *state;
+
+	assert_int_equal(sh("mkdir a b && cd b && yes | head -c 300000 >../d && truncate -s 10G huge all && "
+	                    "dd if=../d of=huge bs=1M seek=5000 conv=notrunc status=none && cp ../d front && "
+	                    "truncate -s 20M front back many && dd if=../d of=back bs=100000 seek=206 conv=notrunc "
+	                    "status=none && for i in $(seq 50); do dd if=../d of=many bs=1000 seek=$((i * 397)) "
+	                    "count=$((i * 3)) conv=notrunc status=none; done; cp ../d none; : >empty"),
+	                 0);
+	make_save(p, "a", "b", "save.tar.zst");
+	assert_int_equal(sh("test $(stat -c %%s save.tar.zst) -lt 100000 && mkdir r t && tar -xSf save.tar.zst -C t"),
+	                 0);
+	int dir = open_dir("r"), in = open("save.tar.zst", O_RDONLY);
+	if (workspace_restore(dir, in, &p->e))
+		fail_msg("%s", p->e.msg);
+	close(dir);
+	close(in);
+	assert_int_equal(sh("for d in t r; do (cd $d && for f in front back many none empty; do "
+	                    "cmp $f ../b/$f || exit 1; done && for f in huge all; do "
+	                    "test $(stat -c %%s $f) = $((10 << 30)) || exit 1; done && "
+	                    "tail -c +$((5000 << 20 | 1)) huge | head -c 400000 | cmp -n 300000 - ../d && "
+	                    "test $(du -sk . | cut -f 1) -lt 20000) || exit 1; done"),
+	                 0);
+}
+
 static void an_archive_cannot_lead_out(void **state)
 {
 	struct place *p = *state;
@@ -333,6 +361,7 @@ int main(void)
 		TEST(gives_up_in_time),
 		TEST(an_archive_makes_the_second_tree),
 		TEST(it_is_put_back_over_the_first),
+		TEST(holes_stay_holes),
 		TEST(an_archive_cannot_lead_out),
 		TEST(an_archive_of_nothing_is_one),
 	};

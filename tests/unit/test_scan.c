@@ -292,6 +292,68 @@ static void tells_a_closed_file_from_one_that_is_gone(void **state)
 	scan_release(&s);
 }
 
+/* What this process has read up to now, wherever it lay. */
+static long long bytes_read(void)
+{
+	FILE *io = fopen("/proc/self/io", "re");
+	long long n = -1;
+
+	if (!io || fscanf(io, "rchar: %lld", &n) != 1)
+		skip();
+	fclose(io);
+	return n;
+}
+
+static void holes_are_not_read(void **state)
+{
+	struct place *p = *state;
+	struct buf text = BUF_INIT(1 << 20);
+	struct scan s, back;
+
+	assert_int_equal(sh("mkdir w w/d && truncate -s 10G w/sparse w/all && printf x | dd of=w/sparse bs=1 "
+	                    "seek=5000000000 conv=notrunc status=none && : >w/d/plain"),
+	                 0);
+	long long began = bytes_read();
+	scan_of("w", &s);
+	assert_true(bytes_read() - began < 1 << 20);
+	scan_print_sums(&s, &text);
+	assert_int_equal(scan_parse(buf_str(&text), text.len, &back, &p->e), 0);
+	for (size_t i = 0; i < s.n; i++)
+		assert_true(scan_entry_same(&s.v[i], &back.v[i]));
+	assert_int_equal(entry(&s, "sparse")->size, (int64_t)10 << 30);
+	assert_false(scan_entry_same(entry(&s, "sparse"), entry(&s, "all")));
+	put_bytes("sums", buf_str(&text), text.len, 0644);
+	assert_int_equal(sh("cd w && test \"$(sha256sum --strict -c ../sums)\" = 'd/plain: OK'"), 0);
+	scan_release(&back);
+	scan_release(&s);
+	buf_release(&text);
+}
+
+/* Of a file whose holes are not read: what is in it counts, and where, and not how it is stored. */
+static void large_files_are_told_by_content(void **state)
+{
+	static const char *const how[] = { "seek=3 count=1", "seek=4 count=1", "seek=3 count=2", NULL };
+	struct scan s;
+
+	(void)state;
+	assert_int_equal(
+	        sh("mkdir w && yes | head -c 3000000 >mega && for f in a b c d e; do truncate -s 1100M w/$f && "
+	           "dd if=mega of=w/$f bs=1M seek=100 conv=notrunc status=none; done"),
+	        0);
+	for (int i = 0; how[i]; i++)
+		assert_int_equal(sh("dd if=%s of=w/%c bs=1M %s conv=notrunc status=none", i == 0 ? "/dev/zero" : "mega",
+		                    "bcd"[i], how[i]),
+		                 0);
+	assert_int_equal(sh("truncate -s 1101M w/e"), 0);
+	scan_of("w", &s);
+	assert_true(scan_entry_same(entry(&s, "a"), entry(&s, "b")));
+	for (size_t i = 0; i < s.n; i++)
+		for (size_t j = 0; j < i; j++)
+			assert_true(scan_entry_same(&s.v[i], &s.v[j]) ==
+			            (s.v[i].name[0] == 'b' && s.v[j].name[0] == 'a'));
+	scan_release(&s);
+}
+
 static void compares(void **state)
 {
 	struct place *p = *state;
@@ -330,6 +392,8 @@ int main(void)
 		TEST(a_list_goes_by_size_times_and_inode),
 		TEST(a_list_is_read_back),
 		TEST(tells_a_closed_file_from_one_that_is_gone),
+		TEST(holes_are_not_read),
+		TEST(large_files_are_told_by_content),
 		TEST(compares),
 	};
 
