@@ -83,6 +83,13 @@ options_of_man() { section OPTIONS | grep -oE -- '--[a-zA-Z][a-zA-Z-]+' | sort -
 	done
 }
 
+# A bracket that stands alone is a delimiter to mdoc, which takes away the blank beside it.
+@test "what the man page shows of a shell can be typed" {
+	section EXAMPLES 120 >"$T/examples"
+	grep -qF -- '; [ $? -ne 75 ] || exit 75' "$T/examples"
+	sed -n 's/^  *\(.*quern.*\)/\1/p' "$T/examples" | bash -n
+}
+
 @test "the schemas are valid JSON Schema" {
 	"$QUERN" --print-schema job >"$T/job.json"
 	"$QUERN" --print-schema events >"$T/events.json"
