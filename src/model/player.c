@@ -344,6 +344,13 @@ void player_give(struct model *m)
 		attempt_free(a);
 }
 
+size_t player_given(const struct model *m)
+{
+	const struct attempt *a = ((const struct player *)m)->attempt;
+
+	return a ? a->pos : 0;
+}
+
 /* ---- the wire ---- */
 
 static void player_free(struct model *m)

@@ -35,5 +35,6 @@ enum player_piece {
 };
 enum player_piece player_next(const struct model *m, int64_t *at);
 void player_give(struct model *m);
+size_t player_given(const struct model *m); /* bytes of the answer that is played; 0 = nobody asked */
 
 #endif

@@ -3,7 +3,7 @@
  * of its own, so that whatever ends us, all complete entries can be read, also by `tar --zstd -t`. 0600.
  *
  *   quern.json            {"version": 1, "program": "quern X.Y", "session_id", "cwd", "run_dir", "environment",
- *                         "command_note"}
+ *                         "command_note", "input": true if stdin is in input/}
  *   job.yaml              the job as resolved (as --check prints it); secrets are not in it
  *   events/000001.ndjson  the events, a piece for each point at which they are to be safe
  *   exchanges/000001.json       what was asked and how the answer came: see model/exchange.h
@@ -11,6 +11,7 @@
  *   exchanges/000001.response   the bytes of the answer's body, as they came
  *   answers/000001.ndjson   what tools, hooks and files answered: see run/answers.h
  *   interrupts/000001.json  where a signal or the wall time met the run: see run/cutoff.h
+ *   input/000001.json       a line of stdin (--input-format stream-json) and where it came: see there
  *   files/NAME            files of the run directory that events name
  *   before.sha256, after.sha256   the workspace's files as `sha256sum -c` reads them
  *   workspace.patch       what changed in it, if the job has workspace.patch

@@ -85,6 +85,18 @@ void answers_tell_hook(struct world *w, enum hook_event kind, const struct hook_
 	end(w, &o, &line);
 }
 
+void answers_tell_hook_ended(struct world *w, enum hook_event kind)
+{
+	struct buf line = BUF_INIT(BUF_HUGE);
+	struct json_out o;
+
+	if (!w->recording)
+		return;
+	begin(&o, &line, w, "hook", hook_event_name(kind));
+	add_flag(&o, "ended", true);
+	end(w, &o, &line);
+}
+
 static void tell_text(struct world *w, const char *what, const char *key, const char *p, size_t n, const char *file)
 {
 	struct buf line = BUF_INIT(BUF_HUGE);
@@ -256,7 +268,10 @@ int answers_take_hook(struct world *w, enum hook_event kind, struct error *e)
 		return cutoff_awaits_hook(w);
 	}
 	int rc = json_parse(&doc, line, strlen(line), JSON_BORROW, e);
-	if (!rc && !flag(&doc, "nobody")) {
+	if (!rc && flag(&doc, "ended")) {
+		cutoff_hooks_asked(w);
+		rc = 1;
+	} else if (!rc && !flag(&doc, "nobody")) {
 		int64_t verdict = json_int_or(&doc, json_get(&doc, json_root(&doc), "verdict"), 0);
 		char *texts[] = { text_of(&doc, "text", NULL), text_of(&doc, "context", NULL),
 			          text_of(&doc, "first_message", NULL) };

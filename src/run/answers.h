@@ -6,7 +6,7 @@
  *     tool     K: the call. later, ran, invalid, cancels, ends_run, context; its text and the rest tell the events
  *     whole    K: the call. text: its result before it was cut for the window
  *     cut      K: the call. text, file: and behind that
- *     hook     K: the event. nobody, or verdict, text, context, first_message
+ *     hook     K: the event. nobody, or ended (asked, and not answered), or verdict, text, context, first_message
  *     memory   K: how many lines were out. text: of a directory that was touched
  *     file     K: its index. text: of a file that stands behind a summary
  */
@@ -21,6 +21,7 @@
 /* later: it was not there at once. */
 void answers_tell_tool(struct world *w, const char *id, const struct tool_result *res, bool later);
 void answers_tell_hook(struct world *w, enum hook_event kind, const struct hook_answer *a); /* NULL: nobody was asked */
+void answers_tell_hook_ended(struct world *w, enum hook_event kind); /* it was asked, and ended without an answer */
 void answers_tell_text(struct world *w, const char *what, const char *key, const struct buf *text);
 /* As deps.tool_shorten. */
 int answers_shorten(struct world *w, const char *id, struct tool_result *res, size_t allowed);

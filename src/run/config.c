@@ -206,7 +206,7 @@ void world_fill_loop(struct world *w, struct loop_config *c)
 		.sandbox = { sandbox_mode_name(sandbox_mode(w->sandbox)), w->job->sandbox_network, w->enforced,
 		             w->missing, sandbox_abi(w->sandbox), w->confined },
 		.audit = world_audit(w, c->system, c->tools_json),
-		.environment = w->environment,
+		.environment = world_environment(w),
 	};
 	fill_resumed(w, c);
 	world_fill_replayed(w, c);

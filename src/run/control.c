@@ -272,7 +272,7 @@ void world_answer_control(struct world *w, const struct json *doc)
 	if (id)
 		(void)recorder_emit(w->recorder, &ev, NULL);
 	if (r.interrupts) /* behind the answer, and so before the result */
-		world_interrupt(w);
+		world_session_interrupt(w);
 	free(id);
 	buf_release(&r.answer);
 }

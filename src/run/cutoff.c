@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/json_out.h"
 #include "run/replay.h"
 
@@ -19,13 +20,27 @@ struct spot {
 	int64_t bytes;
 };
 
+enum came { CAME_SIGNAL, CAME_WALL_TIME, CAME_LINE, CAME_PROBLEM, CAME_END };
+
+/* What came where. */
+struct arrival {
+	enum came what;
+	struct spot at;
+	int signo;
+	char *text; /* of CAME_LINE and CAME_PROBLEM; owned */
+	size_t len;
+	bool whole; /* see input_config.problem */
+	bool ends;  /* the work that was done there */
+};
+
 struct cutoff {
 	struct spot here;
 	int64_t came;      /* bytes of the open answer, seen or not */
-	bool told;         /* the record of this run has its place */
-	struct spot at;    /* of the run that is replayed */
-	bool known, to_do; /* there is such a place; and it is still to come */
-	int signo;         /* that comes there; 0 = the wall time ends */
+	int signals;       /* that the record of this run has, or need not have */
+	bool time_told;    /* it has the end of its wall time */
+	struct arrival *v; /* of the run that is replayed, in order */
+	size_t n, cap, next;
+	int queued; /* signals of the record that the loop has not seen yet */
 };
 
 static void release(struct spot *p)
@@ -34,6 +49,12 @@ static void release(struct spot *p)
 		free(p->running[i]);
 	free(p->running);
 	*p = (struct spot){ 0 };
+}
+
+static void arrival_release(struct arrival *p)
+{
+	release(&p->at);
+	free(p->text);
 }
 
 int cutoff_open(struct world *w, struct error *e)
@@ -48,7 +69,9 @@ void cutoff_free(struct world *w)
 	if (!w->cutoff)
 		return;
 	release(&w->cutoff->here);
-	release(&w->cutoff->at);
+	for (size_t i = 0; i < w->cutoff->n; i++)
+		arrival_release(&w->cutoff->v[i]);
+	free(w->cutoff->v);
 	free(w->cutoff);
 	w->cutoff = NULL;
 }
@@ -172,53 +195,83 @@ void cutoff_request_over(struct world *w)
 
 /* ---- the entry ---- */
 
-static void write_entry(const struct spot *p, int run, int signo, struct buf *out)
+static void write_what(struct json_out *o, const struct arrival *p)
 {
-	struct json_out o;
-
-	json_out_init(&o, out);
-	jo_object(&o);
-	jo_kint(&o, "run", run);
-	if (signo)
-		jo_kint(&o, "signal", signo);
-	else
-		jo_kbool(&o, "wall_time", true);
-	jo_kint(&o, "lines", p->lines);
-	jo_kint(&o, "asks", p->asks);
-	jo_kint(&o, "calls", p->calls);
-	jo_key(&o, "running");
-	jo_array(&o);
-	for (size_t i = 0; i < p->nrunning; i++)
-		jo_str(&o, p->running[i]);
-	jo_end(&o);
-	jo_kint(&o, "hooks", p->hooks);
-	jo_kbool(&o, "asking", p->asking);
-	if (p->exchange) {
-		jo_key(&o, "exchange");
-		jo_object(&o);
-		jo_kstr(&o, "kind", exchange_kind_name(p->kind));
-		jo_kint(&o, "ordinal", p->ordinal);
-		jo_kint(&o, "attempt", p->attempt);
-		jo_kint(&o, "bytes", p->bytes);
-		jo_end(&o);
+	if (p->what == CAME_SIGNAL)
+		jo_kint(o, "signal", p->signo);
+	else if (p->what == CAME_WALL_TIME)
+		jo_kbool(o, "wall_time", true);
+	else if (p->what == CAME_END)
+		jo_kbool(o, "end", true);
+	if (p->text) {
+		jo_key(o, p->what == CAME_LINE ? "line" : "problem");
+		jo_strn(o, p->text, p->len);
 	}
-	jo_end(&o);
-	buf_addc(out, '\n');
+	if (p->whole)
+		jo_kbool(o, "whole", true);
+	if (p->ends)
+		jo_kbool(o, "ends", true);
 }
 
-/* The first end counts: what comes behind it only makes it shorter. */
-static void tell(struct world *w, int signo)
+static void write_spot(struct json_out *o, const struct spot *p)
 {
-	struct cutoff *c = w->cutoff;
-	struct buf text = BUF_INIT(BUF_HUGE);
-
-	if (!c || c->told)
+	jo_kint(o, "lines", p->lines);
+	jo_kint(o, "asks", p->asks);
+	jo_kint(o, "calls", p->calls);
+	jo_key(o, "running");
+	jo_array(o);
+	for (size_t i = 0; i < p->nrunning; i++)
+		jo_str(o, p->running[i]);
+	jo_end(o);
+	jo_kint(o, "hooks", p->hooks);
+	jo_kbool(o, "asking", p->asking);
+	if (!p->exchange)
 		return;
-	c->told = true;
-	c->here.calls = w->tool_calls;
-	write_entry(&c->here, world_record_run(w), signo, &text);
-	world_record_numbered(w, CUTOFF_DIRECTORY "%06zu.json", &text);
+	jo_key(o, "exchange");
+	jo_object(o);
+	jo_kstr(o, "kind", exchange_kind_name(p->kind));
+	jo_kint(o, "ordinal", p->ordinal);
+	jo_kint(o, "attempt", p->attempt);
+	jo_kint(o, "bytes", p->bytes);
+	jo_end(o);
+}
+
+/* It came here. */
+static void tell(struct world *w, const struct arrival *p)
+{
+	bool input = p->what != CAME_SIGNAL && p->what != CAME_WALL_TIME;
+	struct buf text = BUF_INIT(BUF_HUGE);
+	struct json_out o;
+
+	if (!w->cutoff || !world_records(w))
+		return;
+	w->cutoff->here.calls = w->tool_calls;
+	json_out_init(&o, &text);
+	jo_object(&o);
+	jo_kint(&o, "run", world_record_run(w));
+	write_what(&o, p);
+	write_spot(&o, &w->cutoff->here);
+	jo_end(&o);
+	buf_addc(&text, '\n');
+	world_record_numbered(w, input ? INPUT_DIRECTORY "%06zu.json" : CUTOFF_DIRECTORY "%06zu.json", &text);
 	buf_release(&text);
+}
+
+static void tell_signal(struct world *w, int signo)
+{
+	if (w->cutoff->signals >= w->signals)
+		return;
+	w->cutoff->signals++;
+	tell(w, &(struct arrival){ .what = CAME_SIGNAL, .signo = signo });
+}
+
+/* Of a replay: what its record tells of is over now, or the user has ended it before. */
+static void see_signal(struct cutoff *c)
+{
+	if (c->queued)
+		c->queued--;
+	else
+		c->next = c->n;
 }
 
 void cutoff_handed(struct world *w, const struct loop_event *ev)
@@ -228,8 +281,8 @@ void cutoff_handed(struct world *w, const struct loop_event *ev)
 	if (!c)
 		return;
 	if (ev->kind == LOOP_EV_SIGNAL) {
-		tell(w, ev->signo);
-		c->to_do = false; /* the user has ended it before */
+		tell_signal(w, ev->signo);
+		see_signal(c);
 	} else if (ev->kind == LOOP_EV_TOOL) {
 		take_out(&c->here, ev->tool_use_id);
 	} else if (ev->kind == LOOP_EV_HOOK) {
@@ -246,9 +299,50 @@ void cutoff_time_is_up(void *ctx)
 {
 	struct world *w = ctx;
 
-	if (w->cutoff) /* all that came is seen before the clock is looked at */
-		cutoff_waits(w);
-	tell(w, 0);
+	if (!w->cutoff || w->cutoff->time_told)
+		return;
+	cutoff_waits(w); /* all that came is seen before the clock is looked at */
+	w->cutoff->time_told = true;
+	tell(w, &(struct arrival){ .what = CAME_WALL_TIME });
+}
+
+void cutoff_over(struct world *w)
+{
+	if (w->cutoff && w->signo)
+		tell_signal(w, w->signo);
+	else if (w->cutoff && world_now(w) >= w->deadline)
+		cutoff_time_is_up(w);
+}
+
+static void tell_input(struct world *w, enum came what, const char *text, size_t n, bool whole, bool ends)
+{
+	struct arrival p = {
+		.what = what, .text = text ? strndup(text, n) : NULL, .len = n, .whole = whole, .ends = ends
+	};
+
+	if (text && !p.text)
+		w->lost = true;
+	else
+		tell(w, &p);
+	free(p.text);
+}
+
+void cutoff_line(struct world *w, const char *line, size_t n, bool ends)
+{
+	if (w->cutoff)
+		tell_input(w, CAME_LINE, line, n, false, ends);
+}
+
+void cutoff_problem(struct world *w, const char *text, bool whole)
+{
+	if (w->cutoff)
+		tell_input(w, CAME_PROBLEM, text, strlen(text), whole, false);
+}
+
+void cutoff_input_ends(struct world *w)
+{
+	if (w->cutoff)
+		tell_input(w, CAME_END, NULL, 0, false, false);
 }
 
 /* ---- a replay ---- */
@@ -294,50 +388,91 @@ static bool take_running(const struct json *doc, int list, struct spot *p)
 	return true;
 }
 
-static bool take_place(struct cutoff *c, const struct json *doc)
+static bool take_spot(const struct json *doc, struct spot *p)
 {
-	int root = json_root(doc), exchange = json_get(doc, root, "exchange"), wall = json_get(doc, root, "wall_time");
-	int64_t signo = json_int_or(doc, json_get(doc, root, "signal"), 0);
-	struct spot *p = &c->at;
-	bool over = false;
+	int root = json_root(doc), exchange = json_get(doc, root, "exchange");
 
-	c->signo = (int)signo;
 	p->lines = number(doc, root, "lines");
 	p->asks = number(doc, root, "asks");
 	p->calls = number(doc, root, "calls");
 	p->hooks = number(doc, root, "hooks");
-	return (signo ? world_catches(signo) : json_bool(doc, wall, &over) && over) && p->lines >= 0 && p->asks >= 0 &&
-	       p->calls >= 0 && p->hooks >= 0 && json_bool(doc, json_get(doc, root, "asking"), &p->asking) &&
+	return p->lines >= 0 && p->asks >= 0 && p->calls >= 0 && p->hooks >= 0 &&
+	       json_bool(doc, json_get(doc, root, "asking"), &p->asking) &&
 	       take_running(doc, json_get(doc, root, "running"), p) &&
 	       (exchange < 0 || take_exchange(doc, exchange, p));
 }
 
-int cutoff_read(struct world *w, int run, const char *text, size_t n, struct error *e)
+static bool flag(const struct json *doc, const char *key)
+{
+	bool on = false;
+
+	return json_bool(doc, json_get(doc, json_root(doc), key), &on) && on;
+}
+
+static bool take_text(const struct json *doc, const char *key, struct arrival *p)
+{
+	p->text = json_strdup(doc, json_get(doc, json_root(doc), key), &p->len);
+	return p->text;
+}
+
+static bool take_what(const struct json *doc, struct arrival *p)
+{
+	int64_t signo = json_int_or(doc, json_get(doc, json_root(doc), "signal"), 0);
+
+	p->signo = (int)signo;
+	p->whole = flag(doc, "whole");
+	if (signo)
+		p->what = CAME_SIGNAL;
+	else if (flag(doc, "wall_time"))
+		p->what = CAME_WALL_TIME;
+	else if (flag(doc, "end"))
+		p->what = CAME_END;
+	else if (take_text(doc, "line", p))
+		p->what = CAME_LINE;
+	else if (take_text(doc, "problem", p))
+		p->what = CAME_PROBLEM;
+	else
+		return false;
+	p->ends = p->what == CAME_SIGNAL || p->what == CAME_WALL_TIME || flag(doc, "ends");
+	return !signo || world_catches(signo);
+}
+
+static int add_arrival(struct world *w, const struct json *doc, struct error *e)
 {
 	struct cutoff *c = w->cutoff;
+	struct arrival p = { 0 };
+	int rc = 0;
+
+	if (!take_what(doc, &p) || !take_spot(doc, &p.at))
+		rc = error_set(e, ERR_INPUT, "it does not tell what came, and where");
+	else if (ARRAY_GROW(c->v, c->n, c->cap))
+		rc = error_nomem(e);
+	if (rc || (p.what == CAME_WALL_TIME && w->deadline == CLOCK_NEVER))
+		arrival_release(&p);
+	else
+		c->v[c->n++] = p;
+	return rc;
+}
+
+int cutoff_read(struct world *w, int run, const char *text, size_t n, struct error *e)
+{
 	struct json doc = JSON_INIT;
 
 	if (json_parse(&doc, text, n, JSON_BORROW, e))
 		return -1;
-	bool mine = !c->known && number(&doc, json_root(&doc), "run") == run;
-	bool good = !mine || take_place(c, &doc);
+	int rc = number(&doc, json_root(&doc), "run") == run ? add_arrival(w, &doc, e) : 0;
 	json_release(&doc);
-	if (!good) {
-		release(&c->at);
-		return error_set(e, ERR_INPUT, "it does not tell where the run was ended");
-	}
-	c->known |= mine;
-	c->to_do |= mine && (c->signo || w->deadline != CLOCK_NEVER);
-	return 0;
+	return rc;
 }
 
 void cutoff_trim(struct world *w, struct recorded *r, int run)
 {
-	const struct cutoff *c = w->cutoff;
-	struct exchange x = { .run = run, .kind = c->at.kind, .ordinal = c->at.ordinal, .attempt = c->at.attempt };
-
-	if (c->known && c->at.exchange)
-		recorded_cut(r, &x, (size_t)c->at.bytes);
+	for (const struct arrival *p = w->cutoff->v; p < w->cutoff->v + w->cutoff->n; p++) {
+		const struct spot *at = &p->at;
+		struct exchange x = { .run = run, .kind = at->kind, .ordinal = at->ordinal, .attempt = at->attempt };
+		if (p->ends && at->exchange)
+			recorded_cut(r, &x, (size_t)at->bytes);
+	}
 }
 
 int64_t cutoff_lines(const struct world *w)
@@ -345,18 +480,30 @@ int64_t cutoff_lines(const struct world *w)
 	return w->cutoff ? w->cutoff->here.lines : 0;
 }
 
-/* Has the run come to the place? */
-static bool is_due(const struct world *w)
+/* The next place; NULL: there is none any more. */
+static const struct arrival *next_arrival(const struct world *w)
 {
 	const struct cutoff *c = w->cutoff;
-	const struct spot *here = &c->here, *at = &c->at;
 
-	if (!c->to_do || here->lines < at->lines)
+	return c && c->next < c->n ? &c->v[c->next] : NULL;
+}
+
+/* So much of the answer, as far as it was seen, is given. */
+static bool is_given(const struct world *w, const struct arrival *p)
+{
+	return p->ends ? world_replay_is_played(w) : world_replay_given(w) >= p->at.bytes;
+}
+
+static bool is_due(const struct world *w, const struct arrival *p)
+{
+	const struct spot *here = &w->cutoff->here, *at = &p->at;
+
+	if (w->cutoff->queued || here->lines < at->lines) /* one signal after the other */
 		return false;
 	if (here->lines > at->lines) /* it has gone past it */
 		return true;
 	if (w->tool_calls < at->calls || here->hooks < at->hooks || (here->asking && !at->asking) ||
-	    world_replay_open(w) != at->exchange || (at->exchange && !world_replay_is_played(w)))
+	    world_replay_open(w) != at->exchange || (at->exchange && !is_given(w, p)))
 		return false;
 	for (size_t i = 0; i < here->nrunning; i++)
 		if (find(at, here->running[i]) == at->nrunning)
@@ -364,42 +511,68 @@ static bool is_due(const struct world *w)
 	return at->nrunning || at->asking || at->exchange || here->asks >= at->asks;
 }
 
-static bool come(struct world *w)
+static void come(struct world *w, const struct arrival *p)
 {
-	struct cutoff *c = w->cutoff;
-
-	c->to_do = false;
-	if (c->signo)
-		world_on_signal(w, c->signo, 0);
-	else
+	w->cutoff->next++;
+	switch (p->what) {
+	case CAME_SIGNAL:
+		w->cutoff->queued++;
+		world_on_signal(w, p->signo, 0);
+		break;
+	case CAME_WALL_TIME:
 		world_replay_until(w, w->deadline);
-	return !c->signo;
+		break;
+	case CAME_LINE:
+		world_session_line(w, p->text, p->len);
+		break;
+	case CAME_PROBLEM:
+		world_session_problem(w, p->text, p->whole);
+		break;
+	case CAME_END:
+		world_session_input_ends(w);
+		break;
+	}
 }
 
 bool cutoff_look(struct world *w)
 {
-	return w->cutoff && w->cutoff->to_do && is_due(w) && come(w);
+	const struct arrival *p;
+
+	while ((p = next_arrival(w)) && is_due(w, p)) {
+		come(w, p);
+		if (p->what == CAME_WALL_TIME)
+			return true;
+	}
+	return false;
 }
 
 bool cutoff_force(struct world *w)
 {
-	bool to_do = w->cutoff && w->cutoff->to_do;
+	const struct arrival *p = next_arrival(w);
 
-	if (to_do)
-		come(w);
-	return to_do;
+	if (p)
+		come(w, p);
+	return p;
 }
 
 bool cutoff_awaits_hook(const struct world *w)
 {
 	const struct cutoff *c = w->cutoff;
 
-	return c && c->to_do && c->at.asking && c->here.hooks <= c->at.hooks;
+	for (size_t i = c ? c->next : 0; c && i < c->n; i++)
+		if (c->v[i].ends && c->v[i].at.asking && c->here.hooks <= c->v[i].at.hooks)
+			return true;
+	return false;
 }
 
 bool cutoff_owns_deadline(const struct world *w)
 {
-	return w->cutoff && w->cutoff->to_do && !w->cutoff->signo;
+	const struct cutoff *c = w->cutoff;
+
+	for (size_t i = c ? c->next : 0; c && i < c->n; i++)
+		if (c->v[i].what == CAME_WALL_TIME)
+			return true;
+	return false;
 }
 
 int64_t cutoff_now(void *ctx)
@@ -416,15 +589,19 @@ bool cutoff_keeps_running(const struct world *w, const char *id)
 {
 	const struct cutoff *c = w->cutoff;
 
-	return c && c->to_do && find(&c->at, id) < c->at.nrunning;
+	for (size_t i = c ? c->next : 0; c && i < c->n; i++)
+		if (c->v[i].ends && find(&c->v[i].at, id) < c->v[i].at.nrunning)
+			return true;
+	return false;
 }
 
 bool cutoff_holds(const struct world *w, const struct loop_event *ev)
 {
-	const struct cutoff *c = w->cutoff;
+	const struct arrival *p = next_arrival(w);
 
-	if (!c || !c->to_do)
+	if (!p)
 		return false;
-	return ev->kind == LOOP_EV_TOOL ? cutoff_keeps_running(w, ev->tool_use_id)
-	                                : ev->kind == LOOP_EV_HOOK && c->at.asking && c->here.hooks == c->at.hooks;
+	return ev->kind == LOOP_EV_TOOL
+	               ? find(&p->at, ev->tool_use_id) < p->at.nrunning
+	               : ev->kind == LOOP_EV_HOOK && p->at.asking && w->cutoff->here.hooks == p->at.hooks;
 }

@@ -98,8 +98,9 @@ void world_hook_cancel(void *ctx, const struct hook_call *call)
 {
 	struct world *w = ctx;
 
-	(void)call; /* the loop asks one thing at a time; what calls of tools ask has another ctx */
+	/* the loop asks one thing at a time; what calls of tools ask has another ctx */
 	hooks_cancel(w->hooks, w, GRACE_MS);
 	world_drop_hook_events(w);
+	answers_tell_hook_ended(w, call->kind);
 	cutoff_hooks_over(w);
 }

@@ -17,7 +17,7 @@ struct input {
 	size_t scanned;        /* no line feed in so many first bytes of it */
 	bool skipping;         /* the rest of a line that is too long */
 	bool ended, last_line; /* end of file; what is left in text is a line as well */
-	bool paused, reading;
+	bool paused, reading, end_told;
 	unsigned long line; /* number of the last one */
 	struct input_message *first;
 	size_t count, bytes; /* of the queue */
@@ -94,6 +94,8 @@ static void take_line(struct input *in, const char *p, size_t n)
 		in->cfg.control(in->cfg.ctx, &got.doc);
 	else if (got.message)
 		enqueue(in, got.message);
+	if (!rc && got.kind != INPUT_LINE_IGNORED && in->cfg.taken)
+		in->cfg.taken(in->cfg.ctx, &line);
 	json_release(&got.doc);
 	buf_release(&line);
 }
@@ -125,8 +127,17 @@ static void cut_overlong(struct input *in)
 	}
 }
 
+static void tell_end(struct input *in)
+{
+	if (!input_ended(in) || in->end_told)
+		return;
+	in->end_told = true;
+	if (in->cfg.ended)
+		in->cfg.ended(in->cfg.ctx);
+}
+
 /* Deals with the lines that are there, as far as the queue has room. */
-static void take_lines(struct input *in)
+static void take_whole_lines(struct input *in)
 {
 	size_t at = 0;
 	ptrdiff_t n;
@@ -154,12 +165,18 @@ static void take_lines(struct input *in)
 	}
 }
 
+static void take_lines(struct input *in)
+{
+	take_whole_lines(in);
+	tell_end(in);
+}
+
 static void on_readable(void *ctx, int fd, short revents);
 
 /* Reads if there is room, leaves stdin alone if not. */
 static void watch(struct input *in)
 {
-	bool read_on = !in->ended && !in->paused && !is_full(in);
+	bool read_on = in->cfg.fd >= 0 && !in->ended && !in->paused && !is_full(in);
 	struct error e = ERROR_INIT;
 
 	if (read_on == in->reading)
@@ -228,6 +245,17 @@ void input_free(struct input *in)
 	input_drop_waiting(in);
 	buf_release(&in->text);
 	free(in);
+}
+
+void input_line(struct input *in, const char *p, size_t n)
+{
+	take_line(in, p, n);
+}
+
+void input_end(struct input *in)
+{
+	in->ended = true;
+	tell_end(in);
 }
 
 /* Takes *at out of the queue and goes on reading where that had to wait for it. */

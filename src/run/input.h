@@ -38,19 +38,27 @@ struct input_message {
 
 struct input_config {
 	struct reactor *reactor;
-	int fd;                                    /* stays the caller's */
+	int fd;                                    /* stays the caller's; -1 = lines come by input_line alone */
 	size_t max_line;                           /* of a line, and of all that wait */
 	void (*mask)(void *ctx, struct buf *line); /* NULL = no secrets are known */
 	void (*queued)(void *ctx, const struct input_message *m);
 	void (*control)(void *ctx, const struct json *request); /* a line of type control_request */
 	/* What is wrong with a line, "line 3: ..."; the line is dropped. `whole`: it was no JSON object at all. */
 	void (*problem)(void *ctx, const char *text, unsigned long line, bool whole);
-	void *ctx; /* of the four */
+	/* Behind what came of a line that is one of the two; and once when nothing more can come. NULL = nobody asks.
+	 */
+	void (*taken)(void *ctx, const struct buf *line);
+	void (*ended)(void *ctx);
+	void *ctx; /* of the six */
 };
 
 struct input;
 struct input *input_open(const struct input_config *cfg, struct error *e);
 void input_free(struct input *in);
+
+/* A line, as if it had come; and the end. */
+void input_line(struct input *in, const char *p, size_t n);
+void input_end(struct input *in);
 
 /* The next message to work on, NULL = none waits. The caller's. */
 struct input_message *input_take(struct input *in);

@@ -14,7 +14,9 @@ const char *world_environment(struct world *w)
 {
 	struct buf b = BUF_INIT(65536);
 
-	if (!w->job->environment || w->environment)
+	if (!w->job->environment) /* a session may have asked for none */
+		return NULL;
+	if (w->environment)
 		return w->environment;
 	if (w->record.environment) {
 		w->environment = w->record.environment;
@@ -49,6 +51,8 @@ int world_find_attachments(struct world *w, struct error *e)
 		                   .environment = world_replayed_environment(w) };
 	attachments_init(&w->attachments, &w->place);
 	told_init(&w->told, &w->place);
+	if (world_replays_task(w) || world_replays_input(w))
+		return 0; /* they are told as the record tells them */
 	if (memory_check(w->job->memory_files, e))
 		return -1;
 	if (*w->job->attach && !getcwd(here, sizeof here))
@@ -112,6 +116,8 @@ int world_tell_first(struct world *w, const struct message *first, struct error 
 
 	if (w->told_first)
 		return 0;
+	if (world_replays_input(w))
+		return world_replay_told(w, e);
 	w->told_first = true;
 	if (world_open_memory(w, e) || find_mentions(w, first, e) || tell_memory(w, e) ||
 	    attach_tell(&w->attachments, &wait, &w->told, e))

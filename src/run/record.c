@@ -462,6 +462,8 @@ static void describe(struct world *w, struct buf *out)
 	jo_kstr(&o, "run_dir", run_dir_made(w->run_dir));
 	jo_kstr(&o, "environment", world_environment(w));
 	jo_kstr(&o, "command_note", world_command_note(w));
+	if (w->job->stream_input)
+		jo_kbool(&o, "input", true);
 	jo_end(&o);
 	buf_addc(out, '\n');
 }

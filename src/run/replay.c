@@ -30,6 +30,7 @@ struct replay {
 	                          not told */
 	size_t behind;         /* blocks that hooks put behind it, in front of the first answer */
 	bool answered;
+	bool input;   /* lines of stdin are in it */
 	bool went_on; /* from another record */
 	bool taken;   /* the first message stands in the history */
 };
@@ -97,6 +98,7 @@ static int take_description(struct world *w, const struct buf *text, struct erro
 		memcpy(w->session_id, id, sizeof w->session_id);
 		r->environment = member(&doc, "environment");
 		r->note = member(&doc, "command_note");
+		(void)json_bool(&doc, json_get(&doc, json_root(&doc), "input"), &r->input);
 	}
 	free(id);
 	json_release(&doc);
@@ -185,14 +187,16 @@ static int take_entry(struct world *w, const char *name, const struct buf *text,
 		return w->replay->runs > 1 ? 0 : take_events(w, text, e);
 	if (!strncmp(name, ANSWERS_DIRECTORY, strlen(ANSWERS_DIRECTORY)))
 		return w->replay->tools ? answers_read(w, buf_str(text), text->len, e) : 0;
-	if (!strncmp(name, CUTOFF_DIRECTORY, strlen(CUTOFF_DIRECTORY)))
+	if (!strncmp(name, CUTOFF_DIRECTORY, strlen(CUTOFF_DIRECTORY)) ||
+	    !strncmp(name, INPUT_DIRECTORY, strlen(INPUT_DIRECTORY)))
 		return cutoff_read(w, 1, buf_str(text), text->len, e) ? error_prefix(e, "%s", name) : 0;
 	return recorded_add(w->replay->recorded, name, buf_str(text), text->len, e);
 }
 
 static bool is_wanted(const char *name)
 {
-	static const char *const directories[] = { "events/", "exchanges/", CUTOFF_DIRECTORY, ANSWERS_DIRECTORY };
+	static const char *const directories[] = { "events/", "exchanges/", CUTOFF_DIRECTORY, INPUT_DIRECTORY,
+		                                   ANSWERS_DIRECTORY };
 
 	for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
 		if (!strncmp(name, directories[i], strlen(directories[i])))
@@ -298,8 +302,8 @@ static struct block *block_of(const struct json *doc, int tok, struct error *e)
 	return b;
 }
 
-/* Messages[0] of the first request, without what hooks put behind the user's words. */
-static struct message *first_message(const struct replay *r, const char *body, size_t n, struct error *e)
+/* The first blocks of messages[0] of the first request: `most`, or all but what hooks put behind the user's words. */
+static struct message *first_message(const struct replay *r, const char *body, size_t n, size_t most, struct error *e)
 {
 	struct json doc = JSON_INIT;
 	struct message *m = NULL;
@@ -312,7 +316,8 @@ static struct message *first_message(const struct replay *r, const char *body, s
 	int content = json_get(&doc, first, "content");
 	m = message_new(ROLE_USER);
 	size_t n_all = (size_t)json_size(&doc, content);
-	size_t most = r->words ? r->words : n_all > r->behind ? n_all - r->behind : n_all;
+	if (!most)
+		most = n_all > r->behind ? n_all - r->behind : n_all;
 	bool ok = m && n_all > 0;
 	for (int t = json_first(&doc, content); ok && t >= 0 && m->n < most; t = json_next(&doc, content, t)) {
 		struct block *b = block_of(&doc, t, e);
@@ -326,17 +331,49 @@ static struct message *first_message(const struct replay *r, const char *body, s
 	return NULL;
 }
 
+/* Directories that are touched may have more of it. */
+static int recall(struct world *w, struct error *e)
+{
+	if (w->replay->tools)
+		return 0;
+	if (world_open_memory(w, e))
+		return -1;
+	return world_recall_memory(w) ? error_nomem(e) : 0;
+}
+
 int world_replay_task(struct world *w, struct error *e)
 {
 	struct replay *r = w->replay;
 	size_t n = 0;
 	const char *body = recorded_first(r->recorded, MODEL_MAIN, &n);
-	struct message *m = first_message(r, body, n, e);
+	struct message *m = first_message(r, body, n, r->words, e);
 	if (!m)
 		return -1;
 	r->taken = true;
 	w->told_first = true;
-	return history_add(&w->history, m) ? error_nomem(e) : 0;
+	if (history_add(&w->history, m))
+		return error_nomem(e);
+	return recall(w, e);
+}
+
+bool world_replays_input(const struct world *w)
+{
+	return w->replay && w->replay->input && w->job->stream_input;
+}
+
+int world_replay_told(struct world *w, struct error *e)
+{
+	struct replay *r = w->replay;
+	size_t n = 0;
+	const char *body = recorded_first(r->recorded, MODEL_MAIN, &n);
+	struct message *m = body && r->told ? first_message(r, body, n, r->told, e) : NULL;
+
+	if (body && r->told && !m)
+		return -1;
+	r->taken = w->told_first = true;
+	if (m && history_add(&w->history, m))
+		return error_nomem(e);
+	return recall(w, e);
 }
 
 bool world_replays_task(const struct world *w)
@@ -357,7 +394,8 @@ void world_fill_replayed(const struct world *w, struct loop_config *c)
 	if (!r->taken)
 		return;
 	c->init.attached = r->attached;
-	c->told_first = r->words ? r->told : w->history.v[0]->n - 1;
+	if (!w->job->stream_input)
+		c->told_first = r->words ? r->told : w->history.v[0]->n - 1;
 }
 
 struct replay_tools *world_replay_tools(const struct world *w)
@@ -415,6 +453,11 @@ bool world_replay_open(const struct world *w)
 	int64_t at;
 
 	return player_next(w->model, &at) != PLAYER_NOTHING;
+}
+
+int64_t world_replay_given(const struct world *w)
+{
+	return (int64_t)player_given(w->model);
 }
 
 bool world_replay_is_played(const struct world *w)

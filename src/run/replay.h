@@ -15,6 +15,10 @@ const char *world_replayed_note(const struct world *w);        /* likewise, of w
 bool world_replays_task(const struct world *w);
 /* Then it comes into the history. */
 int world_replay_task(struct world *w, struct error *e);
+/* What stood on stdin as lines comes from the record: stdin is left alone. */
+bool world_replays_input(const struct world *w);
+/* Then what was told in front of the first line comes into the history. */
+int world_replay_told(struct world *w, struct error *e);
 void world_fill_replayed(const struct world *w, struct loop_config *c);
 int world_open_players(struct world *w, struct error *e);
 /* In place of reactor_wait: until something is in the queue, or the deadline (of world_now) has come. It comes at once
@@ -22,6 +26,7 @@ int world_open_players(struct world *w, struct error *e);
 int world_replay_wait(struct world *w, int64_t deadline, struct error *e);
 bool world_replay_open(const struct world *w);        /* is a request of the foreground open? */
 bool world_replay_is_played(const struct world *w);   /* and nothing of its answer left, but that it was ended? */
+int64_t world_replay_given(const struct world *w);    /* bytes of its answer, so far */
 void world_replay_until(struct world *w, int64_t at); /* lets the time pass */
 bool world_has_news(struct world *w);                 /* queue.c: would next_event return at once? */
 /* --replay-tools: NULL otherwise. */

@@ -85,7 +85,7 @@ static int setup_failed(struct world *w, enum setup_step step, const struct erro
 
 	if (e->code == ERR_NOMEM)
 		reason = TERM_INTERNAL_ERROR;
-	if (w->signo || clock_mono_ms() >= w->deadline)
+	if (w->signo || world_now(w) >= w->deadline)
 		reason = TERM_ABORTED_TOOLS;
 	int code = w->signo ? 128 + w->signo : terminal_exit_code(reason, false);
 	world_fill_recorder(w, &rec);

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "run/cutoff.h"
+#include "run/replay.h"
 #include "run/world.h"
 
 static void emit_notice(struct session *s, const char *code, const char *text)
@@ -123,7 +125,13 @@ static void on_queued(void *ctx, const struct input_message *m)
 
 	s->messages++;
 	if (m->priority == INPUT_NOW && s->working)
-		world_interrupt(s->w);
+		world_session_interrupt(s->w);
+}
+
+void world_session_interrupt(struct world *w)
+{
+	w->session->ended_it = true;
+	world_interrupt(w);
 }
 
 static void on_control(void *ctx, const struct json *request)
@@ -144,6 +152,7 @@ static void on_problem(void *ctx, const char *text, unsigned long line, bool who
 	(void)line;
 	if (s->refusal.code)
 		return;
+	cutoff_problem(s->w, text, whole);
 	if (whole && !s->problems && !s->messages && !s->controls && !s->current && !s->loop) {
 		error_set(&s->refusal, ERR_INPUT, "stdin: %s; --input-format stream-json takes a JSON object a line",
 		          text);
@@ -155,6 +164,41 @@ static void on_problem(void *ctx, const char *text, unsigned long line, bool who
 	buf_release(&b);
 }
 
+static void on_taken(void *ctx, const struct buf *line)
+{
+	struct session *s = ctx;
+
+	cutoff_line(s->w, buf_str(line), line->len, s->ended_it);
+	s->ended_it = false;
+}
+
+static void on_ended(void *ctx)
+{
+	struct session *s = ctx;
+
+	cutoff_input_ends(s->w);
+}
+
+/* ---- the same of a replay ---- */
+
+void world_session_line(struct world *w, const char *line, size_t n)
+{
+	if (w->session)
+		input_line(w->session->input, line, n);
+}
+
+void world_session_problem(struct world *w, const char *text, bool whole)
+{
+	if (w->session)
+		on_problem(w->session, text, 0, whole);
+}
+
+void world_session_input_ends(struct world *w)
+{
+	if (w->session)
+		input_end(w->session->input);
+}
+
 /* ---- the loop's questions ---- */
 
 struct message *world_user_message(void *ctx)
@@ -164,8 +208,10 @@ struct message *world_user_message(void *ctx)
 
 	if (!s)
 		return NULL;
+	cutoff_look(w);
 	input_message_free(s->told);
 	s->told = input_take_attached(s->input);
+	cutoff_asked(w); /* what comes from here on was not there */
 	return s->told ? message_ref(s->told->message) : NULL;
 }
 
@@ -177,9 +223,12 @@ static bool asks_for_something(const struct input_message *m)
 }
 
 /* Nothing can be worked on any more, whatever waits. */
-static bool is_over(const struct world *w)
+static bool is_over(struct world *w)
 {
-	return w->signo || w->told_broken || recorder_gone(w->recorder) || clock_mono_ms() >= w->deadline;
+	if (!w->signo && cutoff_now(w) < w->deadline)
+		return w->told_broken || recorder_gone(w->recorder);
+	cutoff_over(w);
+	return true;
 }
 
 /* An end of file that stands in the pipe already, behind what was read, is seen: what is the last result depends on it.
@@ -193,6 +242,8 @@ bool world_more_to_come(void *ctx)
 
 	if (!s || s->asked)
 		return s && s->more;
+	cutoff_asked(w);
+	cutoff_look(w);
 	for (int i = 0; i < LOOKS && !input_ended(s->input) && !input_waiting(s->input); i++)
 		if (reactor_wait(w->reactor, 0, NULL) <= 0)
 			break;
@@ -272,7 +323,11 @@ static int wait(struct session *s, struct error *e)
 	struct world *w = s->w;
 
 	input_pause(s->input, recorder_backlog(w->recorder) > RECORDER_HIGH_WATER);
-	return reactor_wait(w->reactor, w->deadline, e) < 0 ? -1 : 0;
+	if (!world_replays_input(w))
+		return reactor_wait(w->reactor, w->deadline, e) < 0 ? -1 : 0;
+	if (!cutoff_force(w)) /* the record ends here, and no more of stdin was there */
+		input_end(s->input);
+	return 0;
 }
 
 /* Waits for the next message to work on. 0: there is none, and none will come. */
@@ -281,7 +336,10 @@ static int next_message(struct outer *t, struct error *e)
 	struct session *s = &t->s;
 	int rc = take_prompt(t, e);
 
-	while (!rc && !s->refusal.code && !is_over(s->w)) {
+	while (!rc && !s->refusal.code) {
+		cutoff_look(s->w);
+		if (s->refusal.code || is_over(s->w))
+			break;
 		struct input_message *m = input_take(s->input);
 		if (m)
 			rc = take_message(t, m, e);
@@ -318,13 +376,13 @@ static int work(struct outer *t, struct error *e)
 /* Why there was not a single message. False: there was no need for one. */
 static bool why_nothing(const struct session *s, struct error *e)
 {
-	const struct world *w = s->w;
+	struct world *w = s->w;
 
 	if (s->refusal.code)
 		*e = s->refusal;
 	else if (w->signo)
 		error_set(e, ERR_GONE, "ended by signal %d while a message was waited for", w->signo);
-	else if (clock_mono_ms() >= w->deadline)
+	else if (cutoff_now(w) >= w->deadline)
 		error_set(e, ERR_INPUT, "the wall time ended while a message was waited for");
 	else if (s->problems || !s->controls)
 		error_set(e, ERR_INPUT, "no user message came on stdin");
@@ -336,14 +394,14 @@ static bool why_nothing(const struct session *s, struct error *e)
 /* The exit status behind the last result. */
 static int status(const struct outer *t, int *died_by)
 {
-	const struct world *w = t->s.w;
+	struct world *w = t->s.w;
 
 	*died_by = t->out.signo ? t->out.signo : w->signo;
 	if (*died_by)
 		return 128 + *died_by;
 	if (t->out.reason != TERM_COMPLETED)
 		return t->out.exit_code;
-	if (clock_mono_ms() < w->deadline || !t->s.more)
+	if (cutoff_now(w) < w->deadline || !t->s.more)
 		return t->out.exit_code;
 	log_error("the wall time ended while a message was waited for");
 	return terminal_exit_code(TERM_ABORTED_TOOLS, false);
@@ -385,12 +443,14 @@ int world_converse(struct world *w, int *code, int *died_by, struct error *e)
 	struct session *s = &t.s;
 	const struct job *job = w->job;
 	const struct input_config cfg = { .reactor = w->reactor,
-		                          .fd = STDIN_FILENO,
+		                          .fd = world_replays_input(w) ? -1 : STDIN_FILENO,
 		                          .max_line = (size_t)w->job->stdin_bytes,
 		                          .mask = mask,
 		                          .queued = on_queued,
 		                          .control = on_control,
 		                          .problem = on_problem,
+		                          .taken = on_taken,
+		                          .ended = on_ended,
 		                          .ctx = s };
 	int rc = -1;
 

@@ -20,6 +20,7 @@ struct session {
 	bool working;                  /* a message is, until its result is out */
 	bool shown;                    /* its init is out, and its result is not */
 	bool asked, more;              /* whether another may follow it, and what was found */
+	bool ended_it;                 /* the line of stdin that is dealt with ends that work */
 	bool initialized;
 	unsigned long controls, problems, messages, results;
 	char *held[HELD_MOST]; /* notices that wait for the next init, so that none stands behind a result */

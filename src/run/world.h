@@ -30,7 +30,7 @@
 struct queued;   /* one event that waits for next_event */
 struct answers;  /* of a record, to be given again */
 struct changing; /* what the run does to the workspace as a whole */
-struct cutoff;   /* where it is, and where it was ended */
+struct cutoff;   /* where it is, and where something came from outside */
 struct record;   /* of --record */
 struct replay;   /* a bundle that is played again */
 struct session;  /* user messages on stdin, one after the other */
@@ -116,7 +116,7 @@ struct world {
 	uint64_t draws;                                   /* of random01 so far */
 	int64_t skew;                                     /* so much its clock is ahead of ours */
 	struct answers *answers;                          /* NULL: the record has none */
-	struct cutoff *cutoff;                            /* NULL: neither recorded nor replayed */
+	struct cutoff *cutoff;                            /* where it is; NULL: neither recorded nor replayed */
 
 	/* the queue */
 	struct queued *first, *last, *current;
@@ -361,6 +361,12 @@ bool world_session_rests(const struct world *w);
 /* In front of each event, and behind it. */
 void world_session_emits(struct world *w, struct event *ev);
 void world_session_emitted(struct world *w, const struct event *ev);
+/* What was on stdin, of a replay; without a session none of it does anything. */
+void world_session_line(struct world *w, const char *line, size_t n);
+void world_session_problem(struct world *w, const char *text, bool whole);
+void world_session_input_ends(struct world *w);
+/* The user wants the work on this message to end. */
+void world_session_interrupt(struct world *w);
 /* A slow reader of stdout: no more questions are taken from the writer of stdin. */
 void world_session_pause(struct world *w, bool pause);
 

@@ -335,6 +335,19 @@ same_again_without() {
 	is "$(ls -A)" ''
 }
 
+@test "memory of a directory that is touched is told again, and no file that was attached need be there" {
+	mkdir -p sub
+	echo 'be brief' >CLAUDE.md
+	echo 'in sub: be kind' >sub/CLAUDE.md
+	echo text >sub/f
+	echo spec >spec
+	serve "$(script "$(call Read '{"file_path":"sub/f"}')" "$(say end)")"
+	record --memory auto --attach spec
+	has "$(jq -c .messages "$(request 2)")" "in sub: be kind"
+	rm spec
+	same_again 0
+}
+
 @test "without tools their programs need not be there" {
 	printf '#!/bin/sh\necho looked\n' >lookup.sh
 	chmod +x lookup.sh

@@ -60,6 +60,11 @@ def interrupt(**place):
     return lambda es: es + [("interrupts/000900.json", json.dumps({**base, **place}).encode())]
 
 
+def came(**what):
+    base = {"run": 1, "lines": 2, "asks": 0, "calls": 0, "running": [], "hooks": 0, "asking": False}
+    return lambda es: es + [("input/000900.json", json.dumps({**base, **what}).encode())]
+
+
 def answers(*more):
     return lambda es: es + [("answers/000900.ndjson", b"".join(json.dumps(m).encode() + b"\n" for m in more))]
 
@@ -108,6 +113,8 @@ ODD = {
     "interrupt-running": interrupt(running=["nothing"] * 900),
     "interrupt-exchange": interrupt(exchange={"kind": "main", "ordinal": 9, "attempt": 9, "bytes": 2 ** 62}),
     "interrupt-of-none": lambda es: es + [("interrupts/1.json", b"\xff")],
+    "input-line": came(line='{"type":"user","message":{"content":"more"}}', ends=True),
+    "input-types": came(line=[1], problem=2, end="yes"),
     "answers-odd": answers({"run": 1, "what": "hook", "key": "Stop", "verdict": 99, "text": 4},
                            {"run": 1, "what": 3, "key": []}, {"run": 1, "what": "whole", "key": "b1", "text": "\0" * 100},
                            {"run": 1, "what": "tool", "key": "b1", "later": "yes", "ends_run": "now"}, [], 3),
