@@ -37,8 +37,9 @@
 
 struct bundle;
 /* append: what is there is kept, and gone on with behind the last complete entry; else the file that is there keeps its
- * name until the first entry is written. Refused if another process is writing it. NULL with *e. */
+ * name until the first entry is written. That nobody else writes to it is the caller's matter. NULL with *e. */
 struct bundle *bundle_create(const char *path, bool append, struct error *e);
+int bundle_fd(const struct bundle *b); /* the bundle's, to be locked */
 /* Whole ones, those that were there before included: no two entries whose names have it are the same. */
 size_t bundle_entries(const struct bundle *b);
 /* One entry, by a name in ASCII, which is in the file when this returns. -1 with *e; the bundle is usable up to here

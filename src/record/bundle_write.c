@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -248,8 +247,6 @@ static int open_file(struct bundle *b, bool append, struct error *e)
 		if (b->fd < 0)
 			return error_sys(e, "cannot open the bundle '%s'", b->path);
 	}
-	if (b->regular && flock(b->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		return error_set(e, ERR_INPUT, "the bundle '%s' is being written by another run", b->path);
 	return there && append && b->regular ? go_on(b, e) : 0;
 }
 
@@ -283,6 +280,11 @@ struct bundle *bundle_create(const char *path, bool append, struct error *e)
 		return NULL;
 	}
 	return b;
+}
+
+int bundle_fd(const struct bundle *b)
+{
+	return b->fd;
 }
 
 size_t bundle_entries(const struct bundle *b)

@@ -131,15 +131,6 @@ static bool is_taken(const struct world *w, const char *path)
 	return false;
 }
 
-/* A bundle that is gone on with is locked by whoever writes to it. */
-static bool is_bundle_too(const struct job *job)
-{
-	struct stat st, other;
-
-	return job->record_path && stat(job->record_path, &st) == 0 && stat(job->resume_path, &other) == 0 &&
-	       io_same_file(&st, &other);
-}
-
 static bool is_record(const struct job *job, int fd)
 {
 	struct stat st;
@@ -150,7 +141,8 @@ static bool is_record(const struct job *job, int fd)
 
 int world_locks_most(const struct world *w)
 {
-	return (w->job->events_path != NULL) + (w->job->resume_path != NULL) + is_record(w->job, STDOUT_FILENO);
+	return (w->job->events_path != NULL) + (w->job->record_path != NULL) + (w->job->resume_path != NULL) +
+	       is_record(w->job, STDOUT_FILENO);
 }
 
 int world_lock_record(struct world *w, struct error *e)
@@ -164,9 +156,8 @@ int world_lock_record(struct world *w, struct error *e)
 		  .name = behind ? job->resume_path : "stdout",
 		  .how = LOCK_EX,
 		  .in_vain = !behind },
-		{ .path = job->resume_path && !is_bundle_too(job) ? job->resume_path : NULL,
-		  .name = job->resume_path,
-		  .how = LOCK_SH },
+		{ .path = job->record_path, .name = job->record_path, .how = LOCK_EX },
+		{ .path = job->resume_path, .name = job->resume_path, .how = LOCK_SH },
 	};
 
 	for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)

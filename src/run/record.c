@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -408,6 +410,19 @@ static void on_cancelled(void *ctx, enum model_kind kind)
 
 /* ---- the life of it ---- */
 
+/* A bundle that is there was locked before it was read. A new one is from now on, also by those whose children may
+ * outlive us; where nothing can be locked nothing is. */
+static int lock_new(struct world *w, int fd, struct error *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || flock(fd, LOCK_EX | LOCK_NB))
+		return 0;
+	if (w->keeper && supervisor_hold(w->keeper, fd, e))
+		return -1;
+	return supervisor_hold(w->supervisor, fd, e);
+}
+
 /* Is it recorded into the bundle that the run goes on from? */
 static bool goes_on_in(const struct world *w, const char *path)
 {
@@ -436,7 +451,9 @@ int world_record_open(struct world *w, struct error *e)
 		buf_init(&r->kinds[i].answer, ANSWER_MOST);
 	}
 	r->bundle = bundle_create(path, append, e);
-	return r->bundle ? cutoff_open(w, e) : -1;
+	if (!r->bundle || (!append && lock_new(w, bundle_fd(r->bundle), e)))
+		return -1;
+	return cutoff_open(w, e);
 }
 
 const struct model_tap *world_record_tap(const struct world *w)

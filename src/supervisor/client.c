@@ -469,6 +469,15 @@ void supervisor_hurry(struct supervisor *s)
 		send_frame(s, WIRE_STOP, 0, &none, sizeof none, NULL, 0);
 }
 
+int supervisor_hold(struct supervisor *s, int fd, struct error *e)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (own < 0 || send_frame(s, WIRE_HOLD, 0, NULL, 0, &own, 1))
+		return error_sys(e, "the supervisor cannot hold a file");
+	return 0;
+}
+
 int supervisor_stop(struct supervisor *s, int64_t grace_ms)
 {
 	struct wire_grace g = { grace_ms };

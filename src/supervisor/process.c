@@ -388,7 +388,7 @@ static void on_kill(struct process *p, const struct frame *f)
 	}
 }
 
-static void on_frame(struct process *p, const struct frame *f)
+static void on_frame(struct process *p, struct frame *f)
 {
 	if (f->head.type == WIRE_SPAWN && !p->ending)
 		on_spawn(p, f);
@@ -396,6 +396,8 @@ static void on_frame(struct process *p, const struct frame *f)
 		on_kill(p, f);
 	else if (f->head.type == WIRE_STOP)
 		begin_end(p, grace_of(f));
+	else if (f->head.type == WIRE_HOLD)
+		f->nfds = 0; /* open as long as this process is there: no child inherits it */
 }
 
 static void on_socket(void *ctx, int fd, short revents)

@@ -88,7 +88,7 @@ struct child_result {
 typedef void (*child_done)(void *ctx, int id,
                            struct child_result *res); /* res may be emptied, is released afterwards */
 
-#define SUPERVISOR_HELD_MAX 3
+#define SUPERVISOR_HELD_MAX 4
 
 struct supervisor_config {
 	const struct child_call *calls;
@@ -108,7 +108,7 @@ struct supervisor_config {
 	 * confined child may signal it. NULL = none. */
 	struct supervisor *beside;
 	/* Descriptors, the caller's, of files that it has locked: open in the supervisor, but in no child, until the
-	 * last child is gone, also where the caller is killed. At most SUPERVISOR_HELD_MAX. */
+	 * last child is gone, also where the caller is killed. At most SUPERVISOR_HELD_MAX; see supervisor_hold. */
 	const int *held;
 	size_t nheld;
 	/* Called in the new process before all else, NULL = not: overwrites what only the caller may know. */
@@ -130,6 +130,8 @@ void supervisor_pause(struct supervisor *s, bool on);
  * on_done and spill_open are not called any more. Not from inside a callback of the reactor, since it waits.
  * 0, or -1 if something could not be ended. NULL is fine. */
 int supervisor_stop(struct supervisor *s, int64_t grace_ms);
+/* One more of the descriptors that are held: the caller's own stays its own. -1 with *e. */
+int supervisor_hold(struct supervisor *s, int fd, struct error *e);
 /* From a callback of the reactor while supervisor_stop waits: the rest of the grace is skipped. */
 void supervisor_hurry(struct supervisor *s);
 /* True once the supervisor process is lost (the run ends with internal_error). */

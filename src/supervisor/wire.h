@@ -16,6 +16,7 @@ enum wire_type {
 	WIRE_SPAWN = 1, /* loop: struct wire_spawn, then its strings; descriptors in the order of enum wire_fd */
 	WIRE_KILL,      /* loop: struct wire_grace */
 	WIRE_STOP,      /* loop: struct wire_grace; the supervisor ends everything, then itself */
+	WIRE_HOLD,      /* loop: a descriptor, to be kept */
 	WIRE_DONE       /* supervisor: struct wire_done, exactly once a spawn; with a descriptor of the directory where
 	                 * a child that was followed ended */
 };

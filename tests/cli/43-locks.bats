@@ -41,14 +41,14 @@ all_refused() {
 
 @test "nothing of a killed run has effects behind the first of the one that goes on, also where TERM is ignored" {
 	local old='trap \"\" TERM; while :; do echo old >>effects; sleep 0.01; done'
-	for to in stdout events; do
+	for to in stdout events record; do
 		rm -f effects "$F"
 		serve "$(script "$(call Bash "{\"command\":\"$old\",\"run_in_background\":true}")" "$(call Bash "{\"command\":\"touch begun; $old\"}")" \
 			"$(bash_call 'echo new >>effects; sleep 0.2')" "$(say done)")" --no-check
-		set -- --events "$F"
-		[ $to = events ] || set --
+		set -- "--$to" "$F"
+		[ $to != stdout ] || set --
 		rm -f begun
-		"$QUERN" --base-url "$BASE" -p go --allowedTools Bash "$@" </dev/null >"$([ $to = events ] && echo /dev/null || echo "$F")" 2>/dev/null 3>&- &
+		"$QUERN" --base-url "$BASE" -p go --allowedTools Bash "$@" </dev/null >"$([ $to = stdout ] && echo "$F" || echo /dev/null)" 2>/dev/null 3>&- &
 		first=$!
 		wait_for test -e begun
 		wait_for test -s effects
@@ -89,6 +89,18 @@ all_refused() {
 		rm -rf "$T"/log/*
 		serve_file
 	done
+}
+
+@test "a bundle has one writer, too, from the time on when it is read" {
+	serve "$(script "$(bash_call "$holds")" "$(say done)")"
+	begin to "$T/first" --record "$F"
+	refused to "$G" --record "$F"
+	refused to "$G" --record "$F" --resume "$F"
+	refused to "$G" --record "$T/third" --resume "$F"
+	touch go
+	wait $first
+	to "$T/out" --record "$F" --resume "$F"
+	is "$(result .resumed_result)" true
 }
 
 @test "two may go on from one record into files of their own; who writes to it waits for neither" {

@@ -321,17 +321,6 @@ static void no_going_on(const char *why)
 		fail_msg("'%s' says nothing of '%s'", e.msg, why);
 }
 
-static void test_two_at_once(void **state)
-{
-	(void)state;
-	small_bundle();
-	struct bundle *b = create(true);
-	no_going_on("is being written by another run");
-	add(b, "quern.json", "2");
-	close_bundle(b);
-	holds(SMALL "quern.json:2;", false);
-}
-
 /* ---- a disk that is full ---- */
 
 static void test_no_room(void **state)
@@ -661,7 +650,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_cut_anywhere, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_going_on_many_times, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_what_was_there_stays_until_there_is_more, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_two_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_full_device, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_entries, setup, teardown),

@@ -151,12 +151,13 @@ static void reads_again_only_what_may_have_changed(void **state)
 	put("w/old", "same");
 	put("w/new", "same");
 	scan_of("w", &s);
+	s.taken_ns = entry(&s, "old")->ctime_ns;
 	for (size_t i = 0; i < s.n; i++)
 		s.v[i].sha[0] ^= 1; /* what is not read keeps it */
 	rescan(&s, &again); /* both were changed right before the scan: by their times alone nothing can be said */
 	assert_memory_not_equal(entry(&again, "old")->sha, entry(&s, "old")->sha, DIGEST_BYTES);
 	scan_release(&again);
-	s.taken_ns += 3000000000;
+	s.taken_ns = entry(&s, "new")->ctime_ns + 3000000000;
 	rescan(&s, &again);
 	assert_memory_equal(entry(&again, "old")->sha, entry(&s, "old")->sha, DIGEST_BYTES);
 	scan_release(&again);
@@ -204,13 +205,18 @@ static void a_list_reads_what_was_changed_just_before_it_alone(void **state)
 	struct scan s;
 
 	(void)state;
-	put("w/old", "same");
 	put("w/gone", "1");
 	put("w/dir/mode", "1");
 	assert_int_equal(sh("ln -s old w/link"), 0);
-	list_of(&s);
-	assert_true(s.listed);
-	assert_memory_not_equal(entry(&s, "old")->sha, none, DIGEST_BYTES);
+	for (int tries = 0;; tries++) { /* until it is just before: the machine may be busy */
+		put("w/old", "same");
+		list_of(&s);
+		assert_true(s.listed);
+		if (memcmp(entry(&s, "old")->sha, none, DIGEST_BYTES) != 0)
+			break;
+		assert_true(tries < 1000);
+		scan_release(&s);
+	}
 	changed_since(&s, 0, 0, 0);
 	assert_int_equal(sh("touch w/old"), 0); /* its content is known to be the same */
 	changed_since(&s, 0, 0, 0);

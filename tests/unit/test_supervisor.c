@@ -1485,11 +1485,11 @@ static void one_of_two_is_killed(void **state)
 static void what_is_held(void **state)
 {
 	struct fixture f = { 0 };
-	const char *argv[] = { "sh", "-c", "for i in 3 4 5 6 7; do [ ! -e /proc/$$/fd/$i ] || echo $i; done; echo none",
-		               NULL };
+	const char *argv[] = { "sh", "-c",
+		               "for i in 3 4 5 6 7 8 9; do [ ! -e /proc/$$/fd/$i ] || echo $i; done; echo none", NULL };
 	struct spawn spec = spec_of(argv);
 	struct error e = ERROR_INIT;
-	int p[2], held[3];
+	int p[2], q[2], held[3];
 	char c;
 
 	(void)state;
@@ -1502,14 +1502,21 @@ static void what_is_held(void **state)
 	assert_non_null(f.s);
 	for (int i = 0; i < 3; i++)
 		close(held[i]);
+	assert_int_equal(pipe2(q, O_CLOEXEC | O_NONBLOCK), 0); /* one that comes later */
+	assert_int_equal(supervisor_hold(f.s, q[1], &e), 0);
+	close(q[1]);
 	spawn(&f, &spec);
 	wait_for(&f, 1);
 	assert_string_equal(out_of(&f.ended[0]), "none\n");
 	assert_int_equal(read(p[0], &c, 1), -1);
 	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(read(q[0], &c, 1), -1);
+	assert_int_equal(errno, EAGAIN);
 	assert_int_equal(supervisor_stop(f.s, 0), 0);
 	assert_int_equal(read(p[0], &c, 1), 0);
+	assert_int_equal(read(q[0], &c, 1), 0);
 	close(p[0]);
+	close(q[0]);
 	clear_ended(&f);
 	reactor_free(f.r);
 }
