@@ -78,7 +78,7 @@ static bool clamp_cap(struct loop *l, struct call *c, enum request_fault fault, 
 }
 
 /* An image as it stands in a serialised block. In text the quotes would be escaped, so this cannot be text. */
-static bool holds_image(const struct block *b)
+bool loop_holds_image(const struct block *b)
 {
 	return b->kind == BLOCK_IMAGE ||
 	       (b->kind == BLOCK_TOOL_RESULT && strstr(b->json, "\"type\":\"image\"") != NULL);
@@ -103,14 +103,14 @@ static bool named_image(const struct history *h, const char *text, size_t *messa
 	const char *rest = number_behind(text, "messages.", message);
 
 	return number_behind(rest, ".content.", block) && *message < h->n && *block < h->v[*message]->n &&
-	       holds_image(h->v[*message]->blocks[*block]);
+	       loop_holds_image(h->v[*message]->blocks[*block]);
 }
 
 static bool newest_image(const struct history *h, size_t *message, size_t *block)
 {
 	for (*message = h->n; (*message)-- > 0;)
 		for (*block = h->v[*message]->n; (*block)-- > 0;)
-			if (holds_image(h->v[*message]->blocks[*block]))
+			if (loop_holds_image(h->v[*message]->blocks[*block]))
 				return true;
 	return false;
 }

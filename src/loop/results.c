@@ -29,13 +29,18 @@ static void note_denied(struct loop *l, const struct executor_call *c)
 	l->denied[l->ndenied++] = block_ref(c->use);
 }
 
+static struct block *block_of(const char *id, const struct tool_result *r)
+{
+	return r->content_json ? block_new_tool_result_json(id, r->content_json, strlen(r->content_json))
+	                       : block_new_tool_result(id, r->text ? r->text : "", r->text_len, r->is_error);
+}
+
 /* One result becomes a block of the user message and a line. */
 static void yield_result(struct loop *l, struct executor_call *c, struct message *m)
 {
 	struct tool_result *r = &c->result;
-	struct block *b = r->content_json
-	                          ? block_new_tool_result_json(c->use->id, r->content_json, strlen(r->content_json))
-	                          : block_new_tool_result(c->use->id, r->text ? r->text : "", r->text_len, r->is_error);
+	struct block *b = block_of(c->use->id, r);
+
 	if (!b) {
 		l->nomem = true;
 		return;
@@ -87,29 +92,72 @@ static size_t weight_of(const char *text, size_t n)
 	return weight;
 }
 
+/* What a picture takes in a request, by its size. */
+static size_t picture_weight(struct loop *l, const struct executor_call *c)
+{
+	struct block *b = block_of(c->use->id, &c->result);
+	size_t weight = b ? b->weight : 0;
+
+	l->nomem |= !b;
+	block_unref(b);
+	return weight;
+}
+
+static size_t weight_of_result(struct loop *l, const struct executor_call *c)
+{
+	const struct tool_result *res = &c->result;
+
+	if (res->content_json)
+		return picture_weight(l, c);
+	return res->text ? weight_of(res->text, res->text_len) : 0;
+}
+
 /* What each may have; a call that is not done is taken for one that brings as much as it can. */
 static void allot(struct results *r)
 {
 	const struct context_marks *m = context_marks_now(r->l->context);
 	const struct executor *x = &r->l->executor;
-	size_t each = least(m->result_bytes, LONGEST_RESULT), all = m->message_bytes;
+	size_t each = least(m->result_bytes, LONGEST_RESULT), all = m->message_bytes, pictures = 0;
 
-	if (m->window) {
+	r->half = m->window ? part(r->l, m, 2) : SIZE_MAX;
+	if (m->window)
 		each = least(each, part(r->l, m, 4));
-		all = least(all, part(r->l, m, 2));
-	}
 	for (size_t i = 0; i < x->n; i++) {
 		const struct executor_call *c = &x->calls[i];
-		const struct tool_result *res = &c->result;
+		struct result_text *v = &r->v[i];
 		bool done = c->state == CALL_COMPLETED || c->state == CALL_YIELDED;
-		bool text = done && res->text && !res->content_json;
-		if (done && r->v[i].known)
-			continue;
-		r->v[i] = (struct result_text){ .text = !done || text ? "" : NULL, .len = each, .known = done };
-		if (done)
-			r->v[i].len = text ? weight_of(res->text, res->text_len) : res->text_len;
+		if (!done || !v->known) {
+			bool text = !done || (c->result.text && !c->result.content_json);
+			*v = (struct result_text){ .text = text ? "" : NULL, .known = done };
+			v->len = done ? weight_of_result(r->l, c) : each;
+		}
+		if (!done || !v->text)
+			pictures += least(done ? v->len : SIZE_MAX, r->half / 2 - least(pictures, r->half / 2));
 	}
-	result_budget(r->v, x->n, each, all);
+	/* pictures leave the texts half of their share at least, see picture_fits */
+	result_budget(r->v, x->n, each, least(all, r->half - pictures));
+}
+
+/* A picture cannot be cut. The first one enters, and each other for which there is room in the share of all. */
+static bool picture_fits(struct results *r, size_t weight)
+{
+	if (r->pictures && weight > r->half - least(r->half, r->pictures))
+		return false;
+	r->pictures += weight;
+	return true;
+}
+
+/* A note in the picture's place. */
+static void drop_picture(struct results *r, struct executor_call *c, size_t weight)
+{
+	const struct loop_deps *d = r->l->deps;
+
+	if (d->tool_shorten(d->ctx, c->use->id, &c->result, 0)) {
+		r->l->nomem = true;
+		return;
+	}
+	r->whole_bytes += weight;
+	r->cut_bytes += weight - least(weight, c->result.text_len);
 }
 
 /* Head and tail may weigh more than the whole of which they are: then once more, and once again. */
@@ -151,7 +199,9 @@ void results_yield(struct results *r)
 		executor_yield(x);
 		r->unusable += c->result.invalid;
 		r->whole_bytes += v->text ? v->len : 0;
-		if (v->allowed < v->len)
+		if (c->result.content_json && !picture_fits(r, v->len))
+			drop_picture(r, c, v->len);
+		else if (v->allowed < v->len)
 			shorten(r, c, v->allowed);
 		yield_result(r->l, c, r->message);
 		add_said(&r->said, c);
@@ -193,6 +243,26 @@ static struct block *cut_block(struct loop *l, const struct block *b, size_t all
 		l->nomem |= !(now = block_new_tool_result(b->id, res.text, res.text_len, b->is_error));
 	tool_result_release(&res);
 	return now;
+}
+
+/* What is still too much when the texts are cut are pictures: the last ones go, while there are too many. */
+static void drop_pictures(struct loop *l, int64_t most)
+{
+	const struct loop_deps *d = l->deps;
+	struct history *h = l->state.messages;
+	struct message *m = h->v[h->n - 1];
+
+	for (size_t i = m->n; i-- > 0 && loop_tokens(l) > most && !l->nomem; m = h->v[h->n - 1]) {
+		const struct block *was = m->blocks[i];
+		struct tool_result res = { 0 };
+		struct block *now = NULL;
+		if (was->kind != BLOCK_TOOL_RESULT || !loop_holds_image(was))
+			continue;
+		if ((res.content_json = strdup("[]")) && !d->tool_shorten(d->ctx, was->id, &res, 0))
+			now = block_of(was->id, &res);
+		tool_result_release(&res);
+		l->nomem |= !now || history_replace(h, h->n - 1, i, now) != 0;
+	}
 }
 
 static void cut_to(struct history *h, struct loop *l, const struct result_text *v)
@@ -237,6 +307,7 @@ int64_t results_refit(struct loop *l, int64_t most)
 	size_t whole = h->weight;
 	cut_to(h, l, v);
 	free(v);
+	drop_pictures(l, most);
 	int64_t freed = before - loop_tokens(l);
 	if (h->weight < whole && freed < 1)
 		freed = 1; /* so much was said to be sent that less is as much as can be counted */

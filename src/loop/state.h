@@ -328,6 +328,8 @@ struct results {
 	struct buf said;         /* by hooks beside the results, in call order */
 	size_t unusable;         /* results of calls that could not be understood */
 	size_t whole_bytes, cut_bytes;
+	size_t half;     /* of what the window has: what all of them may take */
+	size_t pictures; /* what those that entered take of it */
 };
 /* Takes and shows every result that is there and whose length is certain: until all calls are done a long one waits,
  * since the others of the message may leave it less room. */
@@ -335,7 +337,8 @@ void results_yield(struct results *r);
 /* All are taken: tells what was cut. */
 void results_end(struct results *r);
 /* The last resort of a request that is too long: cuts the results of the newest message, to which no answer was given
- * yet, so that it takes `most` tokens. Tokens freed, which may be too few; 0 = nothing could be cut. */
+ * yet, and puts notes in the place of pictures, so that it takes `most` tokens. Tokens freed, which may be too few; 0 =
+ * nothing could be cut. */
 int64_t results_refit(struct loop *l, int64_t most);
 
 /* ---- tools.c: phase 3 ---- */
@@ -366,6 +369,7 @@ struct verdict loop_recover_cut(struct loop *l);
 /* ---- repair.c ---- */
 /* One-time repair of a refused request. True: send it again. */
 bool loop_repair_request(struct loop *l, struct call *c, const struct model_end *end);
+bool loop_holds_image(const struct block *b);
 
 /* ---- decide.c: phase 5 ---- */
 struct verdict loop_decide(struct loop *l);

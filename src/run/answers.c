@@ -318,6 +318,7 @@ static int take_cut(struct world *w, const char *id, struct tool_result *res)
 		char *text = text_of(&doc, "text", &n), *file = text_of(&doc, "file", NULL);
 		if (text) {
 			replace(&res->text, text);
+			replace(&res->content_json, NULL);
 			replace(&res->file, file);
 			res->text_len = n;
 			rc = 1;
@@ -333,14 +334,16 @@ static int take_cut(struct world *w, const char *id, struct tool_result *res)
 int answers_shorten(struct world *w, const char *id, struct tool_result *res, size_t allowed)
 {
 	struct buf whole = BUF_INIT(BUF_HUGE);
+	bool picture = res->content_json != NULL; /* the line of the result tells what it was, or the note alone */
 
 	if (world_replay_tools(w) && take_cut(w, id, res))
 		return 0;
-	if (w->recording && res->text)
+	if (w->recording && !picture && res->text)
 		buf_add(&whole, res->text, res->text_len);
 	int rc = toolbox_shorten(w->toolbox, id, res, allowed);
 	if (!rc && w->recording && !whole.failed) {
-		tell_text(w, "whole", id, buf_str(&whole), whole.len, NULL);
+		if (!picture)
+			tell_text(w, "whole", id, buf_str(&whole), whole.len, NULL);
 		tell_text(w, "cut", id, res->text ? res->text : "", res->text_len, res->file);
 	}
 	buf_release(&whole);

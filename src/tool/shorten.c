@@ -82,12 +82,37 @@ static void add_parts(struct buf *b, const struct tool_result *res, size_t from,
 		buf_adds(b, result_persisted_end);
 }
 
+static void not_shown(struct toolbox *t, const char *tool_use_id, struct tool_result *res)
+{
+	read_state_forget(&t->state, tool_use_id); /* the model does not see all that was shown */
+	if (res->state)                            /* what it says of that is not so any more */
+		state_retell(t, res);
+}
+
+static int drop_picture(struct toolbox *t, const char *tool_use_id, struct tool_result *res)
+{
+	char *note = strdup("[There was no room for this image: Read it again with no others beside it, or make it "
+	                    "smaller first]");
+
+	if (!note)
+		return -1;
+	free(res->text);
+	free(res->content_json);
+	res->text = note;
+	res->text_len = strlen(note);
+	res->content_json = NULL;
+	not_shown(t, tool_use_id, res);
+	return 0;
+}
+
 int toolbox_shorten(struct toolbox *t, const char *tool_use_id, struct tool_result *res, size_t allowed)
 {
 	struct buf b = BUF_INIT(BUF_HUGE);
 	size_t from;
 	char *path = NULL;
 
+	if (res->content_json)
+		return drop_picture(t, tool_use_id, res);
 	if (!res->text || res->text_len <= allowed || res->text_len <= NOT_WORTH_IT)
 		return 0;
 	if (!res->file)
@@ -112,8 +137,6 @@ int toolbox_shorten(struct toolbox *t, const char *tool_use_id, struct tool_resu
 		free(path);
 	else
 		res->file = path;
-	read_state_forget(&t->state, tool_use_id); /* the model does not see all that was shown */
-	if (res->state)                            /* what it says of that is not so any more */
-		state_retell(t, res);
+	not_shown(t, tool_use_id, res);
 	return 0;
 }

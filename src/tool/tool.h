@@ -145,8 +145,8 @@ void toolbox_files_attached(struct toolbox *t, size_t n);
  * then. */
 const char *toolbox_touched(struct toolbox *t);
 /* Cuts a result's text to `allowed` bytes, or to what must be said of it if that is more: its head, its tail, how long
- * it is, and the file in the run directory that holds all of it. A file that res names already is kept. -1: no memory,
- * the result is as it was. */
+ * it is, and the file in the run directory that holds all of it. A file that res names already is kept. An image
+ * becomes a note. -1: no memory, the result is as it was. */
 int toolbox_shorten(struct toolbox *t, const char *tool_use_id, struct tool_result *res, size_t allowed);
 
 #endif

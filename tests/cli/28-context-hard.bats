@@ -59,6 +59,19 @@ kinds() { awk -v k="$1" '$2==k' "$T/log/kinds" | wc -l; }
 	is "$(jq '[.messages[-1].content[] | select(.type=="tool_result")] | length' "$(request 2)")" 100
 }
 
+@test "pictures that one answer asks for and that do not fit: notes stand for the last ones" {
+	local n
+	for n in 1 2 3 4 5 6; do # nothing but the head, which tells the size
+		printf '\211PNG\r\n\032\n\0\0\0\rIHDR\0\0\004\0\0\0\004\0\b\0\0\0\0%d' $n >$n.png
+	done
+	serve "$(steps 12000 1 "$(jq -cn '[range(6)]')" '.player.calls = [[range(1; 7) | {name: "Read", input: {file_path: "\(.).png"}}]]')"
+	q "${BASIC[@]}" --set context.window=8k
+	exits 0 completed
+	is "$(of_step result_budget)" 1
+	is "$(jq -c '[.messages[-1].content[] | select(.type=="tool_result").content | if type=="array" then .[0].type else . end | .[:29]]' "$(request 2)")" \
+		'["image","[There was no room for this i","[There was no room for this i","[There was no room for this i","[There was no room for this i","[There was no room for this i"]'
+}
+
 @test "what a blocked run says can be understood from stderr alone" {
 	serve "$(steps 12000 60 '["seq 1000 1080"]' '. + {compact: ["refused*"]}')"
 	q "${BASIC[@]}" --set context.window=12k --set context.microcompact_at=off --set context.collapse_at=off -o text

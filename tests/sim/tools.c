@@ -193,6 +193,13 @@ static int tool_shorten(void *ctx, const char *tool_use_id, struct tool_result *
 	int n = snprintf(note, sizeof note, "[%zu bytes in all: /run/%s]", res->text_len, tool_use_id);
 	size_t room = allowed > (size_t)n ? allowed - (size_t)n : 0;
 
+	if (res->content_json) {
+		free(res->content_json);
+		res->content_json = NULL;
+		set_text(res, "[no room for the image]", false);
+		witness_cut(ctx, tool_use_id);
+		return 0;
+	}
 	if (res->text_len <= allowed)
 		return 0;
 	witness_cut(ctx, tool_use_id);

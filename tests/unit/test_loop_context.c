@@ -40,7 +40,10 @@ struct path {
 #define ROUND(id) "use UnsafeB " id " {\"size\":7000}"
 /* One that fills half of what can be used. */
 #define HALF(id) "use UnsafeB " id "a {\"size\":7400} | use UnsafeB " id "b {\"size\":7400}"
-#define FOUR     ROUND("t1"), ROUND("t2"), ROUND("t3"), ROUND("t4")
+#define PICTURES                                                                                                       \
+	"use SafeA a {\"image\":1} | use SafeA b {\"image\":1} | use SafeA c {\"image\":1} | use SafeA d "             \
+	"{\"image\":1}"
+#define FOUR ROUND("t1"), ROUND("t2"), ROUND("t3"), ROUND("t4")
 /* Results that are not cut any more. */
 #define SMALL_ONES                                                                                                     \
 	"use SafeA a {\"size\":450} | use SafeA b {\"size\":450} | use SafeA c {\"size\":450} | use SafeA d "          \
@@ -168,6 +171,11 @@ static const struct path paths[] = {
 	  "next_turn next_turn reactive_compact_retry prompt_too_long", 11, 2, "synthetic invalid_request",
 	  "context result_cut", "status", 4, .no_compact = true },
 	{ "a round alone that is too much for a window nobody knew", S(HALF("t"), "text done"),
+	  "next_turn reactive_compact_retry completed", 0, 2, "notice window_learned", "context result_cut",
+	  "synthetic", 3, .told_window = -1, .window = 3000 },
+	{ "pictures too many for their share: notes stand for the last ones", S(PICTURES, "text done"),
+	  "next_turn completed", 0, 2, "context result_budget", NULL, "context result_cut", 2 },
+	{ "pictures too many for a window nobody knew", S(PICTURES, "text done"),
 	  "next_turn reactive_compact_retry completed", 0, 2, "notice window_learned", "context result_cut",
 	  "synthetic", 3, .told_window = -1, .window = 3000 },
 	{ "results that leave a request no room are cut before it is sent", S(HALF("t1"), HALF("t2"), "text done"),

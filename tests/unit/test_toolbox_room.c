@@ -290,6 +290,23 @@ static void a_shortened_result_is_whole_in_the_run_directory(void **state)
 	free(whole);
 }
 
+/* And is shown again, though it did not change. */
+static void an_image_for_which_there_is_no_room_becomes_a_note(void **state)
+{
+	struct tool_world *w = *state;
+
+	tool_world_sh(w, "printf '\\211PNG\\r\\n\\032\\n' >i.png");
+	for (int i = 1; i < 3; i++) {
+		tool_world_call(w, "Read", "{\"file_path\":\"i.png\"}");
+		assert_non_null(w->result.content_json);
+		assert_int_equal(toolbox_shorten(w->toolbox, i == 1 ? "toolu_1" : "toolu_2", &w->result, 0), 0);
+		assert_null(w->result.content_json);
+		assert_contains(w->result.text, "no room for this image");
+		assert_int_equal(w->result.text_len, strlen(w->result.text));
+	}
+	assert_contains(write_it(w, "i.png", "x"), "has not been read yet");
+}
+
 /* One that stands in the conversation, where nobody keeps the name of its file, is cut again: the same file is named.
  */
 static void one_that_was_cut_before_is_not_kept_twice(void **state)
@@ -403,6 +420,7 @@ int main(void)
 		T(knowledge_rests_on_all_that_made_it),
 		T(which_results_may_be_cleared),
 		T(a_shortened_result_is_whole_in_the_run_directory),
+		T(an_image_for_which_there_is_no_room_becomes_a_note),
 		T(one_that_was_cut_before_is_not_kept_twice),
 		T(with_little_room_only_the_place_is_told),
 		T(an_output_that_is_stored_already_keeps_its_file),
