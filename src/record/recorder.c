@@ -128,11 +128,19 @@ static void name_file(struct recorder *r, const char *path)
 		r->cfg.named(r->cfg.ctx, path);
 }
 
+/* Are there lines, beside a result that stands alone? */
+static bool keeps_lines(const struct recorder *r)
+{
+	return r->cfg.format == OUTPUT_STREAM_JSON || r->events || r->cfg.tap;
+}
+
+/* Whether lines are kept or not: the changes may be nowhere else. */
 static void name_kept(struct recorder *r, const struct event_workspace *w)
 {
 	if (w->changes)
 		name_file(r, w->changes);
-	if (w->before)
+	/* of no use where nobody can read that it is there */
+	if (w->before && (keeps_lines(r) || r->cfg.format == OUTPUT_JSON))
 		name_file(r, w->before);
 }
 
@@ -291,12 +299,6 @@ static int write_result_alone(struct recorder *r, const struct event *ev, struct
 	return rc;
 }
 
-/* Are there lines, beside a result that stands alone? */
-static bool keeps_lines(const struct recorder *r)
-{
-	return r->cfg.format == OUTPUT_STREAM_JSON || r->events || r->cfg.tap;
-}
-
 static int emit(struct recorder *r, const struct event *ev, struct error *e)
 {
 	struct error later = ERROR_INIT;
@@ -304,6 +306,8 @@ static int emit(struct recorder *r, const struct event *ev, struct error *e)
 	make_line(r, ev, false);
 	if (buf_check(&r->line, "an event", e))
 		return -1;
+	if (ev->kind == EVENT_RESULT && ev->u.result.workspace)
+		name_kept(r, ev->u.result.workspace);
 	int rc = r->cfg.format == OUTPUT_STREAM_JSON ? 0 : write_result_alone(r, ev, e);
 	if (!keeps_lines(r))
 		return rc;
@@ -311,8 +315,6 @@ static int emit(struct recorder *r, const struct event *ev, struct error *e)
 		return error_nomem(e);
 	if (ev->kind == EVENT_USER && ev->u.user.file)
 		name_file(r, ev->u.user.file);
-	if (ev->kind == EVENT_RESULT && ev->u.result.workspace)
-		name_kept(r, ev->u.result.workspace);
 	if (ev->kind == EVENT_HOOK_RESPONSE && ev->u.hook.file)
 		name_file(r, ev->u.hook.file);
 	if (end_line(r, rc ? &later : e) || write_line(r, rc ? &later : e))

@@ -263,7 +263,11 @@ int kept_changes(struct world *w, const struct changing_limits *l, struct error 
 	struct changing *c = w->changing;
 
 	c->told.changes = keep(w, "changes.tar.zst", c->dir, &c->before, &c->after, l, e);
-	return c->told.changes ? 0 : -1;
+	if (!c->told.changes)
+		return -1;
+	if (w->job->output_format && !strcmp(w->job->output_format, "text")) /* elsewhere the result tells */
+		log_warn("what the run did is in '%s'", c->told.changes);
+	return 0;
 }
 
 int kept_before(struct world *w, const struct changing_limits *l, struct error *e)

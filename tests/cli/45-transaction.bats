@@ -38,6 +38,22 @@ copy() { head -n 1 "$T/out" | jq -r .cwd; }
 	nothing_beside
 }
 
+@test "the changes are there where no lines are kept, and it is said where" {
+	local kept
+	job 'transaction: true'
+	serve "$(script "$(bash_call "$WORK")" "$(say done)")"
+	q "$T/job.yaml" -p go --allowedTools Bash --max-turns 1 -o json
+	is "$rc" 10
+	kept=$(jq -r .workspace.changes "$T/out")
+	tar -tf "$kept" >"$T/list"
+	serve "$(script "$(bash_call "$WORK")" "$(say done)")"
+	q "$T/job.yaml" -p go --allowedTools Bash --max-turns 1 -o text
+	is "$rc" 10
+	kept=$(sed -n "s/^quern: what the run did is in '\(.*\)'$/\1/p" "$T/err")
+	tar -tf "$kept" | cmp - "$T/list"
+	same "$T/work" "$T/was"
+}
+
 @test "any other end leaves the workspace as it was, and the changes in the run directory" {
 	serve "$(script "$(bash_call "$WORK")" "$(say done)")"
 	job 'transaction: true'
