@@ -73,7 +73,7 @@ static void words(struct buf *out, const struct chapter *c)
 	if (c->resumed.len)
 		buf_addf(out, "<p class=\"aside\"><b>resumed</b> %s</p>", buf_str(&c->resumed));
 	if (c->prompt.len)
-		buf_addf(out, "<section><h2>Task</h2><div class=\"user\" dir=\"auto\">%s</div></section>\n",
+		buf_addf(out, "<section><h2>Task</h2><div class=\"user task\" dir=\"auto\">%s</div></section>\n",
 		         buf_str(&c->prompt));
 	if (answer && n) {
 		buf_adds(out, "<section><h2>Answer</h2><div class=\"say answer\" dir=\"auto\">");

@@ -11,11 +11,8 @@
 
 static int open_nameless(struct error *e)
 {
-	const char *dir = getenv("TMPDIR");
+	const char *dir = io_tmpdir();
 	char path[4096];
-
-	if (!dir || !*dir)
-		dir = "/tmp";
 	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;
