@@ -75,6 +75,8 @@ struct loop_deps {
 	/* A user message that has come meanwhile and wants to be attached to the work that goes on: a message
 	 * of role user, a reference for the caller. NULL = none. */
 	struct message *(*user_message)(void *ctx);
+	/* The one that was given last is not told after all: it is the next again. */
+	void (*user_message_back)(void *ctx);
 	/* May another user message follow the one that is being worked on? Then this result is not the last line, and
 	 * the session does not end with it. */
 	bool (*more_to_come)(void *ctx);

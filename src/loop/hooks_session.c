@@ -151,9 +151,42 @@ void session_start_clear(struct session_start *start)
 	*start = (struct session_start){ NULL, NULL };
 }
 
+static void add_words(struct loop *l, const struct message *from, size_t begin, size_t end)
+{
+	struct message *m = begin < end ? message_new(ROLE_USER) : NULL;
+
+	if (begin == end)
+		return;
+	if (!m || add_from(m, from, begin, end)) {
+		message_unref(m);
+		l->nomem = true;
+		return;
+	}
+	l->nomem |= history_add(l->state.messages, m) != 0;
+}
+
+/* The prompt stands behind an answer of another process that waited for its server: that waits no more. */
+static void end_waiting(struct loop *l)
+{
+	const struct history *h = l->state.messages;
+	size_t from = prompt_begins(l);
+
+	if (h->n < 2 || !message_awaits_server(h->v[h->n - 2]))
+		return;
+	struct message *words = message_ref(h->v[h->n - 1]);
+	size_t first = words->blocks[0]->kind == BLOCK_TOOL_RESULT ? from : 0;
+	change_prompt(l, first, NULL);
+	loop_drop_server_calls(l);
+	add_words(l, words, first, from);
+	loop_note_extent(l);
+	add_words(l, words, from, words->n);
+	message_unref(words);
+}
+
 static enum terminal_reason ask_prompt(struct loop *l)
 {
 	const struct history *h = l->state.messages;
+	end_waiting(l);
 	size_t from = prompt_begins(l);
 	bool refused = false;
 	struct loop_event ev;

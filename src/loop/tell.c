@@ -130,7 +130,8 @@ static void add_blocks(struct loop *l, const struct message *m)
 	}
 }
 
-/* What the user has sent meanwhile joins the work that goes on, unless a hook refuses it. */
+/* What the user has sent meanwhile joins the work that goes on, unless a hook refuses it. What the end of the work
+ * keeps the hooks from judging waits for the next. */
 static enum terminal_reason take_messages(struct loop *l)
 {
 	enum terminal_reason stopped = TERM_NONE;
@@ -148,6 +149,8 @@ static enum terminal_reason take_messages(struct loop *l)
 			add_blocks(l, m);
 		if (!refused && !stopped)
 			loop_tell_context(l, HOOK_USER_PROMPT_SUBMIT, ev.hook.context);
+		if (stopped && stopped != TERM_HOOK_STOPPED)
+			l->deps->user_message_back(l->deps->ctx);
 		message_unref(m);
 	}
 	return stopped;

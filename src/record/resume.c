@@ -225,6 +225,7 @@ static int finish(struct lines *l, struct error *e)
 {
 	struct reader *rd = &l->rd;
 	struct resumed *r = rd->r;
+	bool nothing; /* or words of ours alone, of which nobody has asked for anything */
 
 	if ((l->line.len || l->too_long) && take_line(l, true, e))
 		return -1;
@@ -234,13 +235,14 @@ static int finish(struct lines *l, struct error *e)
 		                 rd->src->path, rd->foreign,
 		                 rd->result_alone ? "a result without its conversation, which cannot be gone on with"
 		                                  : "this is not the record of a run of this program");
-	if (rd->in_pieces || (!rd->talk.history.n && rd->elsewhere))
+	nothing = !rd->talk.history.n || (!rd->told && rd->talk.history.n == 1);
+	if (rd->in_pieces || (nothing && rd->elsewhere))
 		return error_set(
 		        e, ERR_INPUT,
 		        "%s: the run in it went on from another record, and ended before it had told what stands "
 		        "there: go on from that one",
 		        rd->src->path);
-	if (!rd->talk.history.n)
+	if (nothing)
 		return 0;
 	if (reader_close_answer(rd, e) || reader_answer_calls(rd, e))
 		return -1;

@@ -131,22 +131,27 @@ static int take_history(struct reader *rd, const struct json *doc, struct error 
 
 	if (messages >= 0 && talk_set(&rd->talk, doc, messages, e))
 		return -1;
+	rd->told |= messages >= 0;
 	rd->in_pieces = false;
 	json_bool(doc, member(doc, "more"), &rd->in_pieces);
-	/* A state alone is told before there are results, and does not say what is kept of an answer. */
-	if (messages >= 0 || !rd->cut)
+	/* A state alone is told before there are results, and does not say what is kept of an answer; one that had no
+	 * end until then was cut in a block that is not shown. */
+	if (messages >= 0 || is_true(doc, member(doc, "sends")))
 		reader_forget_answer(rd);
+	else
+		rd->cut |= rd->nanswer > 0;
 	rd->talk.open = false;
 	if (json_type(doc, state) == JSON_OBJECT && replace(&rd->r->loop_state, json_rawdup(doc, state)))
 		return error_nomem(e);
 	rd->r->answer.told |= json_type(doc, state) == JSON_OBJECT;
-	if (is_true(doc, member(doc, "sends")) || json_type(doc, prompt) == JSON_ARRAY)
+	if (is_true(doc, member(doc, "sends")) || json_type(doc, prompt) == JSON_ARRAY) {
 		reader_drop_undecided(rd);
+		not_ended(rd->r);
+	}
 	if (spent_history(rd, doc, state))
 		return error_nomem(e);
 	if (json_type(doc, prompt) != JSON_ARRAY)
 		return 0;
-	not_ended(rd->r);
 	rd->spent.same_turn = false;
 	return nomem_if(take_prompt(rd, doc, prompt), e);
 }
@@ -286,11 +291,12 @@ static int take_user(struct reader *rd, const struct json *doc, struct error *e)
 
 	if (json_bool(doc, member(doc, "isReplay"), &shown_again) && shown_again)
 		return 0;
-	not_ended(rd->r);
-	if (is_true(doc, member(doc, "isSynthetic")))
+	if (is_true(doc, member(doc, "isSynthetic"))) { /* as hooks have them said in front of a prompt, too */
 		rd->r->answer.replied = true;
-	else
+	} else {
 		reader_drop_undecided(rd);
+		not_ended(rd->r);
+	}
 	rd->cut |= rd->nanswer > 0; /* it has no end, and is replied to: it broke */
 	take_uuid(uuid, doc, member(doc, "uuid"));
 	for (int at = json_first(doc, content); rc == 0 && at >= 0; at = json_next(doc, content, at)) {
@@ -551,5 +557,5 @@ void reader_forget_session(struct reader *rd)
 	reader_forget_answer(rd);
 	reader_forget_begun(rd, NULL);
 	rd->nsummaries = 0;
-	rd->elsewhere = rd->in_pieces = false;
+	rd->elsewhere = rd->in_pieces = rd->told = false;
 }

@@ -49,6 +49,7 @@ struct reader {
 	bool cut;          /* or of one that was cut, or broke, as long as it is not told what is kept of it */
 	bool known;        /* an init line of ours was there */
 	bool elsewhere;    /* the run went on from a record that is another file */
+	bool told;         /* the conversation was, in front of a request; before it stand words of ours alone */
 	bool in_pieces;    /* the conversation is told in several lines, and the last one of them is not there yet */
 	size_t foreign;    /* the first line that no run of ours writes in front of its init; 0 = none */
 	bool result_alone; /* it is the result of a run of ours */

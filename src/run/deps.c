@@ -417,6 +417,7 @@ void world_deps(struct world *w, struct loop_deps *deps)
 		.hook_cancel = world_hook_cancel,
 		.attachment = attachment,
 		.user_message = world_user_message,
+		.user_message_back = world_user_message_back,
 		.more_to_come = world_more_to_come,
 		.settle = world_settle,
 		.emit = world_emit,

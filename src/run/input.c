@@ -39,16 +39,21 @@ static void fail(struct input *in, const struct error *why)
 	in->scanned = 0;
 }
 
+static void put_in(struct input *in, struct input_message **at, struct input_message *m)
+{
+	m->next = *at;
+	*at = m;
+	in->count++;
+	in->bytes += m->bytes;
+}
+
 static void enqueue(struct input *in, struct input_message *m)
 {
 	struct input_message **at = &in->first;
 
 	while (*at && (*at)->priority <= m->priority)
 		at = &(*at)->next;
-	m->next = *at;
-	*at = m;
-	in->count++;
-	in->bytes += m->bytes;
+	put_in(in, at, m);
 	in->cfg.queued(in->cfg.ctx, m);
 }
 
@@ -283,6 +288,16 @@ struct input_message *input_take(struct input *in)
 struct input_message *input_take_attached(struct input *in)
 {
 	return in->first && in->first->priority == INPUT_NEXT ? take(in, &in->first) : NULL;
+}
+
+void input_put_back(struct input *in, struct input_message *m)
+{
+	struct input_message **at = &in->first;
+
+	while (*at && (*at)->priority < m->priority)
+		at = &(*at)->next;
+	put_in(in, at, m);
+	watch(in);
 }
 
 void input_message_free(struct input_message *m)

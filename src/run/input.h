@@ -64,6 +64,8 @@ void input_end(struct input *in);
 struct input_message *input_take(struct input *in);
 /* The next that may be told to the work at hand. */
 struct input_message *input_take_attached(struct input *in);
+/* One that was taken waits again, the first of its priority. */
+void input_put_back(struct input *in, struct input_message *m);
 void input_message_free(struct input_message *m);
 /* The messages that wait, the next first. */
 const struct input_message *input_waiting(const struct input *in);

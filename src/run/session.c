@@ -215,6 +215,14 @@ struct message *world_user_message(void *ctx)
 	return s->told ? message_ref(s->told->message) : NULL;
 }
 
+void world_user_message_back(void *ctx)
+{
+	struct session *s = ((struct world *)ctx)->session;
+
+	input_put_back(s->input, s->told);
+	s->told = NULL;
+}
+
 static bool asks_for_something(const struct input_message *m)
 {
 	while (m && m->silent)

@@ -355,6 +355,7 @@ int world_attachment(void *ctx, struct buf *out, struct error *e);
 int world_converse(struct world *w, int *code, int *died_by, struct error *e);
 /* Of the loop's deps. What the second says of a message it says until that has its result. */
 struct message *world_user_message(void *ctx);
+void world_user_message_back(void *ctx);
 bool world_more_to_come(void *ctx);
 /* Between two messages: what comes late of the one before is not to stand behind its result. */
 bool world_session_rests(const struct world *w);

@@ -177,7 +177,7 @@ void check_asked(struct sim *s, const struct step *step)
 {
 	const struct witness *w = s->w;
 
-	if (s->requests == w->requests_before + 1 && !s->cfg.goes_on && sim_has_hook(s, HOOK_USER_PROMPT_SUBMIT) &&
+	if (s->requests == w->requests_before + 1 && !w->goes_on && sim_has_hook(s, HOOK_USER_PROMPT_SUBMIT) &&
 	    w->said[HOOK_USER_PROMPT_SUBMIT] != PASS)
 		sim_problem(s, "a prompt is sent, and hooks have said %d", w->said[HOOK_USER_PROMPT_SUBMIT]);
 	if (step->req->kind != MODEL_MAIN)
@@ -265,7 +265,7 @@ static void check_session_over(struct sim *s)
 void check_closed(struct sim *s, const struct step *step)
 {
 	(void)step;
-	if (sim_has_hook(s, HOOK_SESSION_END) && s->w->ends != 1 && !s->starved && s->w->messages)
+	if (sim_has_hook(s, HOOK_SESSION_END) && s->w->ends != 1 && !s->starved && !s->dead && s->w->messages)
 		sim_problem(s, "hooks were told %d times that the session ends", s->w->ends);
 }
 

@@ -25,14 +25,13 @@ struct crash {
 	int left;     /* ends to come */
 	int steps;    /* until then, 0 = that is not waited for */
 	int requests; /* of the main model: the same */
-	bool dead;
 	/* the record that is gone on with */
 	struct resumed record;
 	struct talk known;
 	bool resumes;
-	struct block *task;
-	bool quiet;      /* nothing was in flight when the end came */
-	uint64_t unsent; /* the request that the end came before, with nothing in flight; 0 = none */
+	const char *next; /* the message that the process begins with; NULL: it goes on with what was begun */
+	bool quiet;       /* nothing was in flight when the end came */
+	uint64_t unsent;  /* the request that the end came before, with nothing in flight; 0 = none */
 };
 
 /* ---- the dead ---- */
@@ -151,7 +150,7 @@ static void die(struct crash *c)
 {
 	struct loop_deps *d = c->deps;
 
-	c->dead = true;
+	((struct sim *)d->ctx)->dead = true;
 	c->left--;
 	*d = (struct loop_deps){
 		.ctx = d->ctx,
@@ -171,6 +170,7 @@ static void die(struct crash *c)
 		.hook_cancel = dead_hook_cancel,
 		.attachment = dead_attachment,
 		.user_message = dead_message,
+		.user_message_back = dead_call,
 		.more_to_come = dead_bool,
 		.output_full = dead_bool,
 		.emit = dead_emit,
@@ -181,11 +181,11 @@ static void die(struct crash *c)
 }
 
 /* A step: it is not made any more if this is the end. */
-static bool ends_here(struct crash *c)
+static bool ends_here(struct sim *s)
 {
-	if (!c->dead && c->steps && --c->steps == 0)
-		die(c);
-	return c->dead;
+	if (!s->dead && s->crash->steps && --s->crash->steps == 0)
+		die(s->crash);
+	return s->dead;
 }
 
 /* ---- what is looked at before it has an effect ---- */
@@ -200,7 +200,7 @@ static void record(struct sim *s, const struct event *ev)
 
 static int put(struct sim *s, struct event *ev, struct error *e)
 {
-	if (ends_here(s->crash))
+	if (ends_here(s))
 		return dead_emit(s, ev, e);
 	int rc = s->crash->real.emit(s, ev, e);
 	if (rc == 0)
@@ -224,14 +224,17 @@ static int tell_resumed(struct sim *s, struct error *e)
 	struct event ev = { .kind = EVENT_RESUME };
 	int rc;
 
+	c->resumes = false;
 	ev.u.resume = (struct event_resume){ .file = "run.ndjson", .lines = r->lines, .torn = r->torn };
 	rc = put(s, &ev, e);
 	for (size_t i = 0; r->ninterrupted && i < s->history.n; i++)
 		for (size_t k = 0; rc == 0 && k < s->history.v[i]->n; k++) {
 			struct event line = { .kind = EVENT_USER };
 			line.u.user.block = s->history.v[i]->blocks[k];
-			if (line.u.user.block->kind == BLOCK_TOOL_RESULT && is_interrupted(r, line.u.user.block->id))
-				rc = put(s, &line, e);
+			if (line.u.user.block->kind != BLOCK_TOOL_RESULT || !is_interrupted(r, line.u.user.block->id))
+				continue;
+			witness_call(s->w, line.u.user.block->id);
+			rc = put(s, &line, e);
 		}
 	witness_settled(s->w);
 	return rc;
@@ -242,7 +245,7 @@ static int emit(void *ctx, struct event *ev, struct error *e)
 	struct sim *s = ctx;
 	int rc = put(s, ev, e);
 
-	if (rc == 0 && ev->kind == EVENT_INIT && s->crash->resumes && !s->crash->dead) {
+	if (rc == 0 && ev->kind == EVENT_INIT && s->crash->resumes && !s->dead) {
 		char uuid[UUID_LEN + 1];
 		memcpy(uuid, ev->uuid, sizeof uuid);
 		rc = tell_resumed(s, e);
@@ -263,7 +266,7 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 	struct sim *s = ctx;
 	struct crash *c = s->crash;
 
-	if (ends_here(c))
+	if (ends_here(s))
 		return dead_tool_start(s, use, now, e);
 	if (acts(use)) {
 		bool shown = list_has(s->w->open_calls, s->w->nopen, use->id);
@@ -271,7 +274,7 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 		ev.u.tool_start = (struct event_tool_start){ use->id, use->name, shown ? NULL : use };
 		if (put(s, &ev, e))
 			return -1;
-		if (ends_here(c))
+		if (ends_here(s))
 			return dead_tool_start(s, use, now, e);
 	}
 	int rc = c->real.tool_start(s, use, now, e);
@@ -284,15 +287,14 @@ static int hook_start(void *ctx, const struct hook_call *call, struct error *e)
 {
 	struct sim *s = ctx;
 
-	return ends_here(s->crash) ? dead_hook_start(s, call, e) : s->crash->real.hook_start(s, call, e);
+	return ends_here(s) ? dead_hook_start(s, call, e) : s->crash->real.hook_start(s, call, e);
 }
 
 static int next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct error *e)
 {
 	struct sim *s = ctx;
 
-	return ends_here(s->crash) ? dead_next_event(s, deadline, ev, e)
-	                           : s->crash->real.next_event(s, deadline, ev, e);
+	return ends_here(s) ? dead_next_event(s, deadline, ev, e) : s->crash->real.next_event(s, deadline, ev, e);
 }
 
 static uint64_t mix(uint64_t h, const char *text)
@@ -333,13 +335,13 @@ static int model_start(void *ctx, const struct model_request *req, struct error 
 			sim_problem(s, "the first request behind the record is not the one that was to be sent");
 		c->unsent = 0;
 	}
-	if (req->kind == MODEL_MAIN && !c->dead && c->requests && --c->requests == 0) {
+	if (req->kind == MODEL_MAIN && !s->dead && c->requests && --c->requests == 0) {
 		/* what a session's start brings is told beside, and that a note of this process does not hold */
 		c->unsent = sim_has_hook(s, HOOK_SESSION_START) || s->w->noted || s->w->notes ? 0 : digest(req);
 		c->quiet = true;
 		die(c);
 	}
-	return ends_here(c) ? dead_model_start(s, req, e) : c->real.model_start(s, req, e);
+	return ends_here(s) ? dead_model_start(s, req, e) : c->real.model_start(s, req, e);
 }
 
 /* ---- the next process ---- */
@@ -386,11 +388,31 @@ static int read_record(struct sim *s, struct error *e)
 	return rc;
 }
 
-static bool same_prompt(const struct crash *c)
+static bool same_prompt(const struct sim *s)
 {
-	const struct message *was = c->record.prompt;
+	const struct message *was = s->crash->record.prompt;
+	struct block *b = sim_words(s, s->text);
+	bool same = was && was->n == 1 && !strcmp(was->blocks[0]->json, b->json);
 
-	return was && was->n == 1 && !strcmp(was->blocks[0]->json, c->task->json);
+	block_unref(b);
+	return same;
+}
+
+/* What comes from outside comes to the process that is there then. */
+static void outlive(struct sim *s, int64_t *when)
+{
+	if (*when <= s->clock || !s->cuts_talk)
+		*when = 0;
+}
+
+static void forget_record(struct sim *s)
+{
+	s->cfg.resume_state = NULL;
+	s->cfg.resume_answer = NULL;
+	s->cfg.resume_summaries = NULL;
+	s->cfg.resume_talk = NULL;
+	s->cfg.resume_paid = NULL;
+	s->cfg.goes_on = s->cfg.resume_moved = s->cfg.resume_ended = false;
 }
 
 /* Nothing is left but the lines. */
@@ -401,7 +423,17 @@ static void forget_process(struct sim *s)
 	sim_release_queue(s);
 	s->running_model = s->running_background = s->running_hook = s->closing = false;
 	s->running_safe = s->running_unsafe = s->tool_runs = 0;
-	s->signal_at = s->second_signal_at = s->full_from = s->full_until = 0;
+	outlive(s, &s->signal_at);
+	outlive(s, &s->second_signal_at);
+	outlive(s, &s->interrupt_at);
+	outlive(s, &s->full_until);
+	if (!s->full_until)
+		s->full_from = 0;
+	s->stdout_gone_at = s->supervisor_lost_at = 0;
+	sim_plan_outside(s);
+	if (s->arrived) /* nobody was told of it: it is sent again */
+		s->next_arrival--;
+	s->arrived = NULL;
 	history_release(&s->history);
 	talk_release(&c->known);
 	resumed_release(&c->record);
@@ -409,12 +441,7 @@ static void forget_process(struct sim *s)
 	s->cfg.started = s->clock;
 	if (s->cfg.wall_time_ms)
 		s->cfg.deadline = s->clock + s->cfg.wall_time_ms;
-	s->cfg.resume_state = NULL;
-	s->cfg.resume_answer = NULL;
-	s->cfg.resume_summaries = NULL;
-	s->cfg.resume_talk = NULL;
-	s->cfg.resume_paid = NULL;
-	s->cfg.goes_on = s->cfg.resume_moved = false;
+	forget_record(s);
 	s->cfg.source = "startup";
 }
 
@@ -432,7 +459,8 @@ static void take_record(struct sim *s)
 	s->cfg.resume_summaries = (const char *const *)r->summaries;
 	s->cfg.resume_talk = &c->known;
 	s->cfg.resume_paid = &r->totals;
-	s->cfg.goes_on = same_prompt(c);
+	s->cfg.goes_on = !c->next;
+	s->cfg.resume_ended = r->ended;
 	s->cfg.resume_answer = s->cfg.goes_on && r->answer.stop_reason ? &r->answer : NULL;
 	s->cfg.source = "resume";
 	if (sim_one_in(s, 8)) { /* the job is another one now */
@@ -443,6 +471,34 @@ static void take_record(struct sim *s)
 		s->cfg.model = "sim-x";
 	if (s->cfg.resume_moved || !strcmp(s->cfg.model, "sim-x"))
 		c->unsent = 0;
+}
+
+/* Of several messages the one that has no result yet is gone on with, if the record has it, or else is sent again, as a
+ * program does that sees no result; behind a result the next one comes. A single one is given with each command. False:
+ * there is nothing left to do. */
+static bool find_next(struct sim *s, bool known)
+{
+	struct crash *c = s->crash;
+	const struct resumed *r = &c->record;
+
+	c->next = NULL;
+	if (sim_is_single(s)) {
+		if (s->cuts_talk && s->text == s->task && sim_one_in(s, 6))
+			c->next = s->text = "something else [mark 1]";
+		else if (!known || !same_prompt(s))
+			c->next = s->text;
+		return c->next || !r->ended || r->reason != TERM_COMPLETED;
+	}
+	if (known && r->ended != s->ended && (s->ended || same_prompt(s)))
+		sim_problem(s, "the message %s its result, and the record says that it %s",
+		            s->ended ? "has" : "waits for", r->ended ? "has" : "does not");
+	if (s->ended)
+		return (c->next = sim_next_message(s)) != NULL;
+	if (!known || r->ended)
+		c->next = s->text;
+	else if (!same_prompt(s))
+		sim_problem(s, "a message is gone on with that is another one");
+	return true;
 }
 
 /* False: there is nothing left to do, or no way to. */
@@ -459,16 +515,17 @@ static bool revive(struct sim *s)
 	}
 	if (rc == 0)
 		new_session(c);
-	bool over = rc == 1 && c->record.ended && c->record.reason == TERM_COMPLETED && same_prompt(c);
-	if (over) {
+	if (!find_next(s, rc == 1)) {
 		s->out = (struct loop_outcome){ .reason = TERM_COMPLETED };
 		return false;
 	}
 	if (rc == 1)
 		take_record(s);
+	if (c->next)
+		c->unsent = 0;
 	witness_revive(s, rc == 1 ? &c->record : NULL, c->quiet);
-	sim_add(s, "-- killed; the record has %zu messages, %zu calls have no result%s", s->history.n,
-	        c->record.ninterrupted,
+	sim_add(s, "-- %s; the record has %zu messages, %zu calls have no result%s", s->dead ? "killed" : "again",
+	        s->history.n, c->record.ninterrupted,
 	        rc == 0                ? ": a fresh run"
 	        : s->cfg.resume_answer ? "; the answer is to be decided on"
 	        : s->cfg.goes_on       ? ""
@@ -478,34 +535,33 @@ static bool revive(struct sim *s)
 
 static void live(struct sim *s)
 {
-	struct error e = ERROR_INIT;
-	struct loop *l = loop_open(&s->cfg, s->crash->deps, &s->history, &e);
+	struct crash *c = s->crash;
 
-	if (!l) {
-		sim_problem(s, "the loop does not open: %s", e.msg);
-		return;
-	}
-	if (!s->cfg.goes_on) {
-		history_add_user_block(&s->history, block_ref(s->crash->task));
-		witness_message(s, s->task);
-	}
-	loop_message(l, &s->out);
-	s->closing = true;
-	loop_close(l);
+	*c->deps = c->alive;
+	s->dead = false;
+	draw_end(s);
+	sim_run_messages(s, c->deps, c->next);
+}
+
+/* It came to an end of its own, and there may be something left to do. */
+static bool comes_again(struct sim *s)
+{
+	if (!s->cuts_talk || s->crash->left <= 0)
+		return false;
+	s->crash->left--;
+	sim_check(s, &(struct step){ .stage = AT_END });
+	return !s->broken;
 }
 
 void sim_run_crashing(struct sim *s, struct loop_deps *deps)
 {
-	struct crash c = {
-		.deps = deps, .real = *deps, .lines = BUF_INIT(BUF_HUGE), .known = TALK_INIT, .left = s->crashes
-	};
-	size_t n = strlen(s->task);
-	char *text = malloc(n + s->task_size + 1);
+	struct crash c = { .deps = deps,
+		           .real = *deps,
+		           .lines = BUF_INIT(BUF_HUGE),
+		           .known = TALK_INIT,
+		           .left = s->crashes,
+		           .next = s->task };
 
-	memcpy(text, s->task, n);
-	memset(text + n, 't', s->task_size);
-	c.task = block_new_text(text, n + s->task_size);
-	free(text);
 	c.alive = *deps;
 	c.alive.emit = emit;
 	c.alive.tool_start = tool_start;
@@ -515,19 +571,11 @@ void sim_run_crashing(struct sim *s, struct loop_deps *deps)
 	c.record.history = (struct history)HISTORY_INIT;
 	s->crash = &c;
 	new_session(&c);
-	do {
-		*deps = c.alive;
-		c.dead = false;
-		draw_end(s);
+	do
 		live(s);
-	} while (c.dead && !s->broken && revive(s));
-	s->cfg.resume_state = NULL;
-	s->cfg.resume_answer = NULL;
-	s->cfg.resume_summaries = NULL;
-	s->cfg.resume_talk = NULL;
-	s->cfg.resume_paid = NULL;
+	while (!s->broken && (s->dead || comes_again(s)) && revive(s));
+	forget_record(s);
 	s->crash = NULL;
-	block_unref(c.task);
 	talk_release(&c.known);
 	resumed_release(&c.record);
 	buf_release(&c.lines);
@@ -538,6 +586,8 @@ void sim_draw_crashes(struct sim *s)
 	if (!s->crashes)
 		return;
 	s->crashes = 1 + (int)sim_draw(s, 3);
+	if (s->cuts_talk)
+		return;
 	s->messages = s->arrivals = NULL;
 	s->stays_open = false;
 	s->interrupt_at = s->stdout_gone_at = 0;

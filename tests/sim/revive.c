@@ -187,9 +187,10 @@ static bool take_guards(struct sim *s, const char *state)
 static void forget_process(struct witness *w)
 {
 	w->begins = true;
+	w->arrival = NULL;
 	w->accepted = w->compacting = w->bad_summary = w->folded = w->summed_up = w->unseen = w->backs_off = false;
 	w->signalled = w->interrupted = w->hook_ended = w->told_failure = w->broke = w->declined = false;
-	w->in_doubt = w->stopped = w->paused = w->in_turn = w->wants_note = w->verify_passed = false;
+	w->unread = w->in_doubt = w->stopped = w->paused = w->in_turn = w->wants_note = w->verify_passed = false;
 	w->pending_lines = w->usable = w->unanswered = w->synthetics = w->undying = 0;
 	w->turns = w->verified = w->verify_runs = w->verify_failures = w->repairs_asked = 0;
 	w->attempts = w->costly = w->lowered = w->overloads = w->shrinks = w->precompacts = 0;
@@ -248,8 +249,9 @@ static void take_answer(struct sim *s, const struct resumed_answer *a)
 	}
 	if (!a->replied || goes_on_by_itself(w, a))
 		return;
-	if (a->went_on ? !strcmp(a->went_on, continue_row(CONT_TOKEN_BUDGET)->name)
-	               : !hooks && !sim_has_hook(s, HOOK_VERIFY))
+	if (a->went_on && !strcmp(a->went_on, continue_row(CONT_TOKEN_BUDGET)->name))
+		w->said[HOOK_STOP] = w->said[HOOK_VERIFY] = (int)HOOK_SAYS_PASS;
+	if (w->said[HOOK_STOP] == (int)HOOK_SAYS_PASS || (!a->went_on && !hooks && !sim_has_hook(s, HOOK_VERIFY)))
 		return;
 	w->said[HOOK_STOP] = (int)(a->verified || !hooks ? HOOK_SAYS_PASS : HOOK_SAYS_BLOCK);
 	if (w->said[HOOK_STOP] == (int)HOOK_SAYS_BLOCK)
@@ -281,6 +283,7 @@ void witness_revive(struct sim *s, const struct resumed *r, bool quiet)
 	if (s->cfg.resume_answer)
 		take_answer(s, s->cfg.resume_answer);
 	s->ended = false;
+	w->goes_on = s->cfg.goes_on;
 	if (s->cfg.goes_on && over)
 		w->messages++; /* it gets another result */
 	if (!s->cfg.goes_on && !over)
@@ -298,6 +301,4 @@ void witness_revive(struct sim *s, const struct resumed *r, bool quiet)
 	talk_release(&w->reader);
 	history_copy(&w->reader.history, &s->history, 0, s->history.n);
 	w->resumed = r != NULL;
-	for (size_t i = 0; r && i < r->ninterrupted; i++)
-		witness_call(w, r->interrupted[i].id);
 }

@@ -84,6 +84,7 @@ static bool cut_off(uint64_t seed, FILE *out)
 
 	seed_prepare(&s, seed);
 	s.crashes = 1;
+	s.cuts_talk = seed % 16 == 5;
 	s.cfg.calls_wait = seed / 8 % 2;
 	sim_run(&s, SEED_TASK);
 	fine = !s.broken;

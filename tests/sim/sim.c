@@ -92,38 +92,57 @@ static void plan_signal(struct sim *s, int64_t when)
 		sim_at(s, when, LOOP_EV_SIGNAL)->ev.signo = 15;
 }
 
-static void add_task(struct sim *s, const char *task)
+void sim_plan_outside(struct sim *s)
 {
-	size_t n = strlen(task);
-	char *text = malloc(n + s->task_size + 1);
-
-	memcpy(text, task, n);
-	memset(text + n, 't', s->task_size);
-	history_add_user_block(&s->history, block_new_text(text, n + s->task_size));
-	free(text);
+	plan_signal(s, s->signal_at);
+	plan_signal(s, s->second_signal_at);
+	if (s->interrupt_at)
+		sim_at(s, s->interrupt_at, LOOP_EV_INTERRUPT);
+	if (s->full_until)
+		sim_at(s, s->full_until, LOOP_EV_OUTPUT);
 }
 
-/* One message after the other, as a program does that reads them: until the process has to end. */
-static void run_messages(struct sim *s, const struct loop_deps *deps)
+struct block *sim_words(const struct sim *s, const char *text)
+{
+	size_t n = strlen(text), more = text == s->task ? s->task_size : 0;
+	char *whole = malloc(n + more + 1);
+
+	memcpy(whole, text, n);
+	memset(whole + n, 't', more);
+	struct block *b = block_new_text(whole, n + more);
+	free(whole);
+	return b;
+}
+
+static void add_message(struct sim *s, const char *text)
+{
+	s->text = text;
+	history_add_user_block(&s->history, sim_words(s, text));
+	witness_message(s, text);
+}
+
+static bool process_ends(const struct sim *s)
+{
+	return s->broken || s->dead || s->out.broken || s->out.signo || s->w->signalled || s->w->ends ||
+	       s->clock >= s->cfg.deadline;
+}
+
+void sim_run_messages(struct sim *s, const struct loop_deps *deps, const char *text)
 {
 	struct error e = ERROR_INIT;
 	struct loop *l = loop_open(&s->cfg, deps, &s->history, &e);
-	const char *text = s->task;
 
 	if (!l) {
+		if (s->crash)
+			sim_problem(s, "the loop does not open: %s", e.msg);
 		s->out = (struct loop_outcome){ .reason = TERM_INTERNAL_ERROR, .broken = true, .error = e };
 		return;
 	}
-
-	add_task(s, text);
 	do {
-		witness_message(s, text);
+		if (text)
+			add_message(s, text);
 		loop_message(l, &s->out);
-		if (s->broken || s->out.broken || s->out.signo || s->w->signalled || s->w->ends ||
-		    s->clock >= s->cfg.deadline)
-			break;
-		if ((text = sim_next_message(s)))
-			history_add_user_block(&s->history, block_new_text(text, strlen(text)));
+		text = process_ends(s) ? NULL : sim_next_message(s);
 		if (text)
 			snprintf(s->trace + strlen(s->trace), sizeof s->trace - strlen(s->trace), " / ");
 	} while (text);
@@ -131,7 +150,7 @@ static void run_messages(struct sim *s, const struct loop_deps *deps)
 	loop_close(l);
 }
 
-static bool is_single(const struct sim *s)
+bool sim_is_single(const struct sim *s)
 {
 	return !s->messages && !s->arrivals && !s->stays_open;
 }
@@ -159,20 +178,14 @@ void sim_run(struct sim *s, const char *task)
 		s->rng = s->seed * 0x9E3779B97F4A7C15ull + 1;
 	if (s->any_world)
 		sim_draw_world(s);
-	plan_signal(s, s->signal_at);
-	plan_signal(s, s->second_signal_at);
-	if (s->interrupt_at)
-		sim_at(s, s->interrupt_at, LOOP_EV_INTERRUPT);
-	if (s->full_until)
-		sim_at(s, s->full_until, LOOP_EV_OUTPUT);
+	sim_plan_outside(s);
 	if (s->crashes) {
 		sim_run_crashing(s, &deps);
-	} else if (is_single(s)) { /* its result is told even if there is no memory */
-		add_task(s, task);
-		witness_message(s, task);
+	} else if (sim_is_single(s)) { /* its result is told even if there is no memory */
+		add_message(s, task);
 		loop_run(&s->cfg, &deps, &s->history, &s->out);
 	} else {
-		run_messages(s, &deps);
+		sim_run_messages(s, &deps, task);
 	}
 	sim_check(s, &(struct step){ .stage = AT_END });
 	if (s->cover) {

@@ -54,6 +54,7 @@ struct sim {
 	bool stays_open;                /* the last message is not known to be the last */
 	bool any_world;                 /* the configuration is drawn as well */
 	int crashes;                    /* the run is cut off so often, at most, and gone on with, see crash.c */
+	bool cuts_talk;                 /* then: also one of several messages, and behind ends of its own */
 	bool replay;                    /* the draws are those in choices, then zeros */
 	int64_t window;                 /* of the made-up model, in tokens; 0 = it takes anything */
 	int bytes_per_token;            /* as it counts */
@@ -93,7 +94,10 @@ struct sim {
 	struct witness *w;
 	struct crash *crash;
 	const char *task;
-	int checking; /* row of the table of checks, -1 = none */
+	const char *text;    /* of the message that is worked on */
+	const char *arrived; /* one that was handed out, and neither shown nor refused; NULL = none */
+	bool dead;           /* the process was killed */
+	int checking;        /* row of the table of checks, -1 = none */
 	int64_t clock;
 	struct sim_event *queue;
 	size_t next_line;

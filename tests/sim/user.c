@@ -81,9 +81,21 @@ static struct message *user_message(void *ctx)
 		return NULL;
 	m = message_new(ROLE_USER);
 	message_add(m, block_new_text(text, strlen(text)));
+	s->arrived = text;
 	witness_arrival(s, text);
 	sim_add(s, "arrived %s", text);
 	return m;
+}
+
+static void user_message_back(void *ctx)
+{
+	struct sim *s = ctx;
+
+	if (!s->arrived)
+		sim_problem(s, "a message is given back, and none was taken");
+	sim_add(s, "given back %s", s->arrived ? s->arrived : "");
+	s->arrived = s->w->arrival = NULL;
+	s->next_arrival--;
 }
 
 bool sim_more_to_come(const struct sim *s)
@@ -122,6 +134,7 @@ static int attachment(void *ctx, struct buf *out, struct error *e)
 void sim_user_deps(struct loop_deps *deps)
 {
 	deps->user_message = user_message;
+	deps->user_message_back = user_message_back;
 	deps->more_to_come = more_to_come;
 	deps->attachment = attachment;
 }

@@ -358,11 +358,13 @@ void witness_message(struct sim *s, const char *text)
 	w->prompt = text;
 	w->output = w->output_then = w->last_gain = w->target_nudges = 0;
 	w->output_unsure = w->wants_note = w->noted = false;
+	if (s->arrived)
+		sim_problem(s, "a message is worked on, and '%s' was not told", s->arrived);
 	w->arrival = NULL;
 	w->messages++;
 	w->requests_before = s->requests;
 	w->first_run = (int)w->nran;
-	w->interrupted = w->hook_ended = false;
+	w->interrupted = w->hook_ended = w->goes_on = false;
 	w->turns = w->objections = w->repairs_asked = w->verified = w->synthetics = 0;
 	w->verify_runs = w->verify_failures = 0;
 	w->verify_passed = false;
@@ -399,10 +401,12 @@ static void see_prompt_judged(struct sim *s, const struct hook_answer *a)
 	const char *text = w->arrival ? w->arrival : w->prompt;
 
 	w->hook_ended |= a->verdict == HOOK_SAYS_END || (a->verdict == HOOK_SAYS_BLOCK && !w->arrival);
-	if (a->verdict != HOOK_SAYS_PASS)
+	if (a->verdict != HOOK_SAYS_PASS) {
 		witness_erased(s, text);
-	else
+		s->arrived = NULL;
+	} else {
 		witness_due(s, text, MARK_PROMPT);
+	}
 	w->arrival = NULL;
 }
 
@@ -438,7 +442,7 @@ static void see_hook_texts(struct sim *s, const struct hook_answer *a)
 		return;
 	}
 	witness_due(s, a->context, compacted ? MARK_ANYWHERE : MARK_BEHIND);
-	if (!s->cfg.goes_on) /* there is nothing to stand in front of */
+	if (!s->w->goes_on) /* there is nothing to stand in front of */
 		witness_due(s, a->first_message, MARK_IN_FRONT);
 }
 
@@ -621,8 +625,11 @@ void witness_event(struct sim *s, const struct event *ev)
 		remember(w->answered, &w->nanswered, LENGTH(w->answered), b->id);
 	if (b && b->kind == BLOCK_TOOL_RESULT)
 		see_told(s, b->id);
-	if (b && b->kind == BLOCK_TEXT && ev->kind == EVENT_USER)
+	if (b && b->kind == BLOCK_TEXT && ev->kind == EVENT_USER) {
 		witness_shown(s, b->text);
+		if (s->arrived && !strcmp(b->text, s->arrived))
+			s->arrived = NULL;
+	}
 	if (ev->kind == EVENT_TRANSITION)
 		see_transition(s, &ev->u.transition);
 	if (ev->kind == EVENT_TOMBSTONE)

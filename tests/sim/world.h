@@ -75,6 +75,14 @@ void sim_user_deps(struct loop_deps *deps);
 const char *sim_next_message(struct sim *s);
 bool sim_more_to_come(const struct sim *s);
 
+/* ---- sim.c ---- */
+/* One message after the other, as a program does that reads them, until the process has to end. `text` is the first;
+ * NULL: what the history holds is gone on with. */
+void sim_run_messages(struct sim *s, const struct loop_deps *deps, const char *text);
+bool sim_is_single(const struct sim *s);                        /* one message is all that is to be done */
+struct block *sim_words(const struct sim *s, const char *text); /* the message's: the task may be a long one */
+void sim_plan_outside(struct sim *s);                           /* signals and the like are put on the clock */
+
 /* ---- trace.c: what the loop emits, as short lines ---- */
 int sim_emit(void *ctx, struct event *ev, struct error *e);
 void sim_add(struct sim *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -144,7 +152,8 @@ struct witness {
 	int messages;
 	int requests_before, first_run; /* what there was when it began */
 	bool interrupted;
-	bool begins; /* no line was shown yet */
+	bool begins;  /* no line was shown yet */
+	bool goes_on; /* another process had begun with it */
 	bool hook_ended;
 	char first[32]; /* what the conversation begins with */
 	/* money and limits */

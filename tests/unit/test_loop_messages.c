@@ -95,6 +95,9 @@ static const struct path paths[] = {
 	{ "or end the run for it", S("use Slow t1", "text never"),
 	  S("UserPromptSubmit pass", "UserPromptSubmit end no"), NULL, S("5000 and this"), NULL, "hook_stopped",
 	  "do it", NULL, "user and this" },
+	{ "one that they did not come to judge waits for the next", S("use Slow t1", "text b"),
+	  S("UserPromptSubmit pass", "UserPromptSubmit hang", "UserPromptSubmit pass"), NULL, S("5000 and this"), NULL,
+	  "aborted_tools / completed", "do it // t1|and this", "given back and this", .interrupt_at = 102000 },
 	{ "behind an objection", S("text a", "text b"), S("after 9000 block x", "pass"), NULL, S("5000 and this"),
 	  S("file one"), "stop_hook_blocking completed", "do it // x|file one|and this" },
 	{ "behind a failed verification", S("text a", "text b"), S("Verify after 9000 block x", "Verify pass"), NULL,
@@ -271,12 +274,43 @@ static void what_is_told_first_is_no_prompt(void **state)
 	sim_release(&s);
 }
 
+/* The prompt comes to a conversation that ends with an answer which waits for its server. */
+static void a_process_that_waited_for_the_server_is_gone(void **state)
+{
+	static const char call[] = "{\"type\":\"server_tool_use\",\"id\":\"s1\",\"name\":\"web_search\",\"input\":{}}";
+	const struct path p = { .name = "", .hooks = S("UserPromptSubmit pass") };
+	static struct sim s;
+
+	(void)state;
+	for (int words = 0; words < 2; words++) {
+		struct message *m = message_new(ROLE_ASSISTANT);
+		struct error e = ERROR_INIT;
+		sim_init(&s, S("text a"));
+		configure(&s, &p);
+		history_add_user_block(&s.history, block_new_text("old", 3));
+		if (words)
+			message_add(m, block_new_text("I search", 8));
+		message_add(m, block_from_json(call, sizeof call - 1, &e));
+		history_add(&s.history, m);
+		s.cfg.told_first = 1;
+		history_add_user_block(&s.history, block_new_text("memory", 6));
+		sim_run(&s, "do it");
+		assert_string_equal(s.problem, "");
+		assert_string_equal(s.trace, "completed");
+		assert_shows(&s, "notice server_call_dropped");
+		assert_non_null(sim_line(&s, "hook UserPromptSubmit 'do it'"));
+		assert_string_equal(sent, words ? "memory|do it" : "old|memory|do it");
+		sim_release(&s);
+	}
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[LENGTH(paths) + 1];
+	struct CMUnitTest tests[LENGTH(paths) + 2];
 
 	for (size_t i = 0; i < LENGTH(paths); i++)
 		tests[i] = (struct CMUnitTest){ paths[i].name, run_path, NULL, NULL, (void *)(uintptr_t)&paths[i] };
 	tests[LENGTH(paths)] = (struct CMUnitTest)cmocka_unit_test(what_is_told_first_is_no_prompt);
+	tests[LENGTH(paths) + 1] = (struct CMUnitTest)cmocka_unit_test(a_process_that_waited_for_the_server_is_gone);
 	return _cmocka_run_group_tests("loop_messages", tests, LENGTH(tests), NULL, NULL);
 }

@@ -478,10 +478,27 @@ static void the_first_line_is_a_word_of_a_hook(void **state)
 	struct file *f = *state;
 
 	init(f);
-	user(f, TEXT("the hook says"), "");
+	user(f, TEXT("the hook says"), ",\"isSynthetic\":true");
+	assert_int_equal(take(f), 0); /* nobody has asked for anything */
 	history(f, "[{\"role\":\"user\",\"content\":[{\"old\":[0,0]}," TEXT("do it") "]}]", "");
 	assert_int_equal(take(f), 1);
 	assert_string_equal(talk(f), "u:the hook says,do it");
+}
+
+/* All its lines are out, and the one with the end never comes: the state tells that it was taken. */
+static void an_answer_was_cut_in_a_block_that_is_not_shown(void **state)
+{
+	struct file *f = *state;
+
+	init(f);
+	task(f);
+	answer(f, "m1", "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"\"}", "null");
+	answer(f, "m1", CALL("t1"), "null");
+	begins(f, "t1", "");
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_history\",\"state\":{\"a\":2}");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.history.v[1]->n, 1);
+	assert_string_equal(f->r.history.v[1]->blocks[0]->id, "t1");
 }
 
 static void a_record_that_begins_in_another_file(void **state)
@@ -664,6 +681,9 @@ static void a_new_message_is_not_ended(void **state)
 	task(f);
 	answer(f, "m1", TEXT("Done"), "\"end_turn\"");
 	ends(f, "completed");
+	user(f, TEXT("the hook says"), ",\"isSynthetic\":true"); /* of a message that is not told itself yet */
+	assert_int_equal(take(f), 1);
+	assert_true(f->r.ended);
 	history(f, "[{\"old\":[0,2]},{\"role\":\"user\",\"content\":[" TEXT("more") "]}]", ",\"prompt\":[0,1]");
 	assert_int_equal(take(f), 1);
 	assert_false(f->r.ended);
@@ -997,6 +1017,7 @@ int main(void)
 		T(an_answer_was_cut),
 		T(words_stand_behind_a_turn_that_was_paused),
 		T(the_first_line_is_a_word_of_a_hook),
+		T(an_answer_was_cut_in_a_block_that_is_not_shown),
 		T(a_cut_line_is_taken_whole),
 		T(a_directory_is_no_record),
 		T(fifty_megabytes_take_little_more_than_their_conversation),

@@ -195,6 +195,24 @@ static void priorities(void **state)
 	stop(&b);
 }
 
+static void one_that_was_taken_is_put_back(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	start(&b);
+	say(&b, "n1", "");
+	say(&b, "n2", "");
+	struct input_message *m = input_take_attached(b.input);
+	say(&b, "x1", ",\"priority\":\"now\"");
+	input_put_back(b.input, m);
+	took(input_take(b.input), "x1");
+	took(input_take(b.input), "n1");
+	took(input_take(b.input), "n2");
+	took(input_take(b.input), NULL);
+	stop(&b);
+}
+
 static void uuids(void **state)
 {
 	static const struct {
@@ -416,6 +434,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_however_they_come),
 		cmocka_unit_test(priorities),
+		cmocka_unit_test(one_that_was_taken_is_put_back),
 		cmocka_unit_test(uuids),
 		cmocka_unit_test(bad_lines_are_told_and_dropped),
 		cmocka_unit_test(a_nul_byte_is_refused),
