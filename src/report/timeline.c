@@ -24,7 +24,7 @@ static const struct {
 	[LOOK_WAIT] = { "lw", "waiting to try again", 0, false },
 	[LOOK_COMPACT] = { "lc", "compaction", 0, false },
 	[LOOK_TOOL] = { "lt", "tool", 1, false },
-	[LOOK_TOOL_BAD] = { "lx", "tool that failed", 1, true },
+	[LOOK_TOOL_BAD] = { "lx", "tool that failed or was denied", 1, true },
 	[LOOK_HOOK] = { "lh", "hook", 2, false },
 	[LOOK_HOOK_BAD] = { "lo", "hook that objected or broke", 2, true },
 };
