@@ -99,8 +99,8 @@ entry() { tar --zstd -xOf "$T/run.tar.zst" --wildcards "$1"; }
 	reaching ran record --allowedTools Bash
 	touch fast
 	again 41 aborted_tools
-	serve '[{"status":503,"error":{"type":"api_error","message":"busy"},"headers":{"retry-after":"1"}},{"status":503,"error":{"type":"api_error","message":"busy"},"headers":{"retry-after":"5"}},{"text":"never"}]'
-	record --set limits.wall_time=2s
+	serve '[{"status":503,"error":{"type":"api_error","message":"busy"},"headers":{"retry-after":"1"}},{"status":503,"error":{"type":"api_error","message":"busy"},"headers":{"retry-after":"30"}},{"text":"never"}]'
+	record --set limits.wall_time=20s
 	again 75 model_error
 }
 

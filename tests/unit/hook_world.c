@@ -131,7 +131,7 @@ struct job_hook *hook_world_add(struct hook_world *w, enum hook_event event, con
 	close_hooks(w);
 	assert_true(w->cfg.n < HOOKS_MAX);
 	struct job_hook *hook = &w->decl[w->cfg.n++];
-	*hook = (struct job_hook){ .event = event, .command = command, .source = "job.yaml:1:1", .timeout_ms = 20000 };
+	*hook = (struct job_hook){ .event = event, .command = command, .source = "job.yaml:1:1", .timeout_ms = 50000 };
 	return hook;
 }
 
