@@ -57,6 +57,22 @@ static int open_dir(const char *path, struct error *e)
 	return fd < 0 ? error_sys(e, "cannot open '%s'", path) : fd;
 }
 
+/* By a path that was free of links when the run began: one that has become a link since is another directory. */
+static int open_real_dir(const char *path, struct error *e)
+{
+	struct beneath at;
+
+	beneath_init(&at, open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+	int dir = beneath_dir(&at, path + strspn(path, "/"), strlen(path + strspn(path, "/")));
+	int fd = dir < 0 ? -1 : openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		error_sys(e, "cannot open '%s'", path);
+	beneath_release(&at);
+	if (at.root >= 0)
+		close(at.root);
+	return fd;
+}
+
 static void shut(int fd)
 {
 	if (fd >= 0)
@@ -325,7 +341,7 @@ int call_commit(const char *in, size_t in_len, int result_fd)
 	struct input input = { in, in + in_len };
 	struct scan before = SCAN_INIT, after = SCAN_INIT;
 	struct error e = ERROR_INIT;
-	int dir = here(&e), to = dir < 0 ? -1 : open_dir(next(&input), &e), rc = -1;
+	int dir = here(&e), to = dir < 0 ? -1 : open_real_dir(next(&input), &e), rc = -1;
 
 	if (to >= 0 && !next_scan(&input, &before, &e) && !next_scan(&input, &after, &e) &&
 	    !CONFINE(&e, { dir, REACH_READ }, { to, REACH_WRITE }))

@@ -166,7 +166,7 @@ static int commit(struct commit *k, struct error *e)
 	stage_recover(k->original, locked == 0 ? -1 : k->copy);
 	if (commit_check(k, e) || stage_open(&s, k, e))
 		return -1;
-	int rc = apply(k, &s, e);
+	int rc = commit_check_again(k, e) ? -1 : apply(k, &s, e);
 	stage_close(&s, k);
 	return rc;
 }
@@ -194,11 +194,13 @@ int workspace_commit(int original_fd, int copy_fd, const struct scan *before, co
 	beneath_init(&k.to, original_fd);
 	beneath_init(&k.from, copy_fd);
 	k.done = calloc(k.c.n + 1, 1);
+	k.seen = calloc(k.c.n + 1, sizeof *k.seen);
 	if (!k.c.n)
 		rc = 0;
 	else
-		rc = k.done ? commit(&k, e) : error_nomem(e);
+		rc = k.done && k.seen ? commit(&k, e) : error_nomem(e);
 	free(k.done);
+	free(k.seen);
 	for (size_t i = 0; i < k.nlent; i++)
 		free(k.lent[i].name);
 	free(k.lent);

@@ -11,10 +11,16 @@ struct lent {
 	char *name; /* "" = the original itself */
 	unsigned mode;
 };
+/* What stood in the place of a change when that was looked at; zero: nothing. */
+struct seen {
+	uint64_t inode;
+	int64_t ctime_ns;
+};
 struct commit {
 	const struct scan *before, *after;
 	struct changes c;
 	unsigned char *done; /* one each: the original is like that already */
+	struct seen *seen;   /* likewise */
 	struct beneath to, from;
 	int original, copy;
 	struct lent *lent;
@@ -24,6 +30,9 @@ struct commit {
 
 /* Nothing is changed. -1 with *e: the original has changed in the same place, or may not be written. */
 int commit_check(struct commit *k, struct error *e);
+/* The same when all is staged, which may have taken long: is still there what was there? Directories may have been lent
+ * since, and are not looked at. */
+int commit_check_again(struct commit *k, struct error *e);
 /* What stands at name now: 1 with *is, 0: nothing, -1 with errno. */
 int commit_look(struct commit *k, const char *name, struct scan_entry *is);
 

@@ -139,6 +139,7 @@ static int check_one(struct commit *k, size_t i, struct error *e)
 
 	if (there < 0)
 		return error_sys(e, "cannot read '%s'", walk_show(name, shown));
+	k->seen[i] = (struct seen){ is.inode, is.ctime_ns };
 	k->done[i] = is_same(there, &is, c->after);
 	if (k->done[i])
 		return 0;
@@ -155,6 +156,30 @@ int commit_check(struct commit *k, struct error *e)
 		return -1;
 	for (size_t i = 0; i < k->c.n; i++)
 		if (check_one(k, i, e))
+			return -1;
+	beneath_clear(&k->to);
+	return 0;
+}
+
+static int check_one_again(struct commit *k, size_t i, struct error *e)
+{
+	const struct change *c = &k->c.v[i];
+	const char *name = (c->before ? c->before : c->after)->name, *base;
+	struct stat st = { 0 };
+	int dir = beneath_parent(&k->to, name, &base);
+	bool there = dir >= 0 && fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0;
+
+	if (k->done[i] || (is_directory(c->before) && there && S_ISDIR(st.st_mode)))
+		return 0;
+	if (st.st_ino == k->seen[i].inode && walk_ns(&st.st_ctim) == k->seen[i].ctime_ns)
+		return 0;
+	return conflict(name, !there ? "has gone" : c->before ? "has changed" : "has come", e);
+}
+
+int commit_check_again(struct commit *k, struct error *e)
+{
+	for (size_t i = 0; i < k->c.n; i++)
+		if (check_one_again(k, i, e))
 			return -1;
 	beneath_clear(&k->to);
 	return 0;

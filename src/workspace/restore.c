@@ -127,8 +127,8 @@ static int put_file(struct restoring *r, int dir, const char *base, const char *
 
 	if (!rc && (fchmod(fd, r->la.entry_perm(entry) & 07777) || futimens(fd, times)))
 		rc = no_entry(name, e);
-	if (fd >= 0)
-		close(fd);
+	if (fd >= 0 && close(fd) && !rc)
+		rc = no_entry(name, e);
 	return rc;
 }
 

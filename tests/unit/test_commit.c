@@ -38,6 +38,25 @@ int __wrap_renameat(int from, const char *old, int to, const char *now)
 	return __real_renameat(from, old, to, now);
 }
 
+/* ---- what somebody does while the content is staged ---- */
+
+static const char *meanwhile; /* NULL: nothing */
+
+int __real_syncfs(int fd);
+int __wrap_syncfs(int fd);
+
+int __wrap_syncfs(int fd)
+{
+	const char *what = meanwhile;
+
+	meanwhile = NULL;
+	if (what)
+		assert_int_equal(
+		        sh("cd orig && (%s) && rm -rf ../was && cp -a . ../was && rm -r ../was/.quern-commit-*", what),
+		        0);
+	return __real_syncfs(fd);
+}
+
 struct trip { /* from the original by a copy back */
 	struct scan before, after;
 };
@@ -205,6 +224,26 @@ static void conflicts_change_nothing(void **state)
 	no_change_to(p, "rm -r d && ln -s e d", "echo 2 >a; echo 2 >d/new", "'d' has gone");
 	no_change_to(p, "rm b && ln -s a b", "echo 2 >b", "'b' has changed");
 	no_change_to(p, "rm b && mkfifo b", "echo 2 >b", "'b' has changed");
+}
+
+/* All had been looked at, and then it was changed. */
+static void conflicts_that_come_late_do_so_too(void **state)
+{
+	struct place *p = *state;
+	static const char *const what[][2] = {
+		{ "echo 3 >b", "'b' has changed" },
+		{ "echo 1 >>a", "'a' has changed" },
+		{ "echo 1 >x; touch -r b x; mv x b", "'b' has changed" },
+		{ "rm b", "'b' has gone" },
+		{ "echo 3 >n", "'n' has come" },
+		{ "rm -r d && echo 3 >d", "'d' has changed" },
+	};
+
+	for (size_t i = 0; i < sizeof what / sizeof *what; i++) {
+		meanwhile = what[i][0];
+		no_change_to(p, ":", "echo 2 >a; echo 2 >b; echo 2 >n; rm -r d", what[i][1]);
+		assert_null(meanwhile);
+	}
 }
 
 static void what_others_did_elsewhere_stays(void **state)
@@ -446,6 +485,7 @@ int main(void)
 		TEST(a_mode_alone_writes_no_file),
 		TEST(opens_and_closes_directories),
 		TEST(conflicts_change_nothing),
+		TEST(conflicts_that_come_late_do_so_too),
 		TEST(what_others_did_elsewhere_stays),
 		TEST(a_directory_that_is_not_ours_to_write),
 		TEST(they_are_lent),
