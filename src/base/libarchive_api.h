@@ -83,8 +83,6 @@ typedef int (*libarchive_on_close)(struct archive *, void *ctx);
 	F(int, write_set_options, (struct archive *, const char *))                                                    \
 	F(int, write_set_bytes_per_block, (struct archive *, int))                                                     \
 	F(int, write_set_bytes_in_last_block, (struct archive *, int))                                                 \
-	F(int, write_open_fd, (struct archive *, int))                                                                 \
-	F(int, write_open_memory, (struct archive *, void *, size_t, size_t *))                                        \
 	F(int, write_open, (struct archive *, void *, libarchive_on_open, libarchive_on_write, libarchive_on_close))   \
 	F(int, write_header, (struct archive *, struct archive_entry *))                                               \
 	F(ssize_t, write_data, (struct archive *, const void *, size_t))                                               \

@@ -205,6 +205,17 @@ void changing_use_copy(struct world *w, const char *copy)
 	w->spelled[0] = copy;
 }
 
+/* That nothing could be committed at the end is told now: a directory of ours is lent the right, another's is not. */
+static int check_original(const struct world *w, struct error *e)
+{
+	struct stat st;
+
+	if (!faccessat(AT_FDCWD, w->workspace, W_OK | X_OK, AT_EACCESS) ||
+	    (errno == EACCES && !stat(w->workspace, &st) && st.st_uid == geteuid()))
+		return 0;
+	return error_sys(e, "workspace.transaction: '%s' could not be changed at the end", w->workspace);
+}
+
 int world_begin_changes(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
@@ -228,7 +239,7 @@ int world_begin_changes(struct world *w, struct error *e)
 		return -1;
 	if (job->workspace_patch && !(c->patch = output_path(w, "workspace.patch", job->workspace_patch, c->save, e)))
 		return -1;
-	if (find_skipped(w, w->workspace, e))
+	if (find_skipped(w, w->workspace, e) || (c->transaction && check_original(w, e)))
 		return -1;
 	if (kept_find(w))
 		return 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/libarchive_api.h"
 #include "workspace/private.h"
 
@@ -17,13 +18,25 @@ struct saving {
 	struct beneath at;
 	bool sparse; /* the entry that is written: only this of it is stored */
 	struct extents data;
+	int out, err; /* err: why a write failed */
 };
 
 static int failed(struct saving *s, struct error *e)
 {
-	const char *why = s->la.error_string(s->a);
+	const char *why = s->err ? strerror(s->err) : s->la.error_string(s->a);
 
 	return error_set(e, ERR_SYS, "cannot write the archive: %s", why ? why : "no reason is known");
+}
+
+static ssize_t on_write(struct archive *a, void *ctx, const void *p, size_t n)
+{
+	struct saving *s = ctx;
+
+	(void)a;
+	if (!io_write_all(s->out, p, n))
+		return (ssize_t)n;
+	s->err = errno;
+	return -1;
 }
 
 static void start_entry(struct saving *s, const char *name, mode_t type, const struct stat *st)
@@ -173,7 +186,7 @@ static int save_deleted(struct saving *s, const struct changes *c, struct error 
 	return rc;
 }
 
-static int open_archive(struct saving *s, int out_fd, struct error *e)
+static int open_archive(struct saving *s, struct error *e)
 {
 	s->a = s->la.write_new();
 	s->entry = s->la.entry_new();
@@ -184,7 +197,7 @@ static int open_archive(struct saving *s, int out_fd, struct error *e)
 	    s->la.write_add_filter_zstd(s->a) < LIBARCHIVE_WARN ||
 	    s->la.write_set_options(s->a, "zstd:compression-level=1") < LIBARCHIVE_WARN ||
 	    s->la.write_set_bytes_in_last_block(s->a, 1) < LIBARCHIVE_WARN ||
-	    s->la.write_open_fd(s->a, out_fd) < LIBARCHIVE_WARN)
+	    s->la.write_open(s->a, s, NULL, on_write, NULL) < LIBARCHIVE_WARN)
 		return failed(s, e);
 	return 0;
 }
@@ -201,13 +214,13 @@ static int save_all(struct saving *s, const struct changes *c, struct error *e)
 
 int workspace_save(int dir_fd, const struct scan *before, const struct scan *after, int out_fd, struct error *e)
 {
-	struct saving s = { 0 };
+	struct saving s = { .out = out_fd };
 	struct changes c;
 
 	if (libarchive_api_load(&s.la, e) || scan_compare(before, after, &c, e))
 		return -1;
 	beneath_init(&s.at, dir_fd);
-	int rc = open_archive(&s, out_fd, e);
+	int rc = open_archive(&s, e);
 	if (!rc)
 		rc = save_all(&s, &c, e);
 	if (s.entry)

@@ -206,6 +206,31 @@ copy() { head -n 1 "$T/out" | jq -r .cwd; }
 	nothing_beside
 }
 
+@test "a workspace that nothing can be committed to is told of before anything is sent" {
+	local w=/usr
+	if [ "$(id -u)" = 0 ]; then
+		w=$T/fixed
+		mkdir "$w"
+		mount -t tmpfs -o ro none "$w" || skip "nothing may be mounted here"
+	fi
+	serve "$(script "$(say never)")"
+	job 'transaction: true'
+	q "$T/job.yaml" -p go --allowedTools Bash -C "$w"
+	[ "$w" = /usr ] || umount "$w"
+	exits 2 turn_setup_failed
+	err_has "'$w' could not be changed at the end"
+	is "$(requests)" 0
+}
+
+@test "an archive that its disk has no room for says so" {
+	[ -c /dev/full ] || skip "no full disk"
+	serve "$(script "$(bash_call 'echo x >>text')" "$(say done)")"
+	job 'save: /dev/full'
+	q "$T/job.yaml" -p go --allowedTools Bash
+	exits 1 internal_error
+	err_has "cannot write the archive: No space left on device"
+}
+
 @test "git applies a patch of names with blanks at their ends" {
 	serve "$(script "$(bash_call 'mkdir "a "; printf "\\0" >"a /b"; printf "\\0" >"c "; echo 1 >"a / d"')" "$(say done)")"
 	job "patch: $T/out.patch"
