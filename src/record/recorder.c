@@ -121,9 +121,18 @@ static void make_line(struct recorder *r, const struct event *ev, bool bare)
 		r->cfg.mask(r->cfg.ctx, &r->line);
 }
 
+/* A replay names files of the recorded run's directory, which need not be ours. */
+static bool is_ours(const struct recorder *r, const char *path)
+{
+	const char *dir = r->cfg.run_dir ? run_dir_made(r->cfg.run_dir) : NULL;
+	size_t n = dir ? strlen(dir) : 0;
+
+	return !r->cfg.run_dir || (dir && !strncmp(path, dir, n) && path[n] == '/');
+}
+
 static void name_file(struct recorder *r, const char *path)
 {
-	r->named_file = true;
+	r->named_file |= is_ours(r, path);
 	if (r->cfg.named)
 		r->cfg.named(r->cfg.ctx, path);
 }

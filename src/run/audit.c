@@ -5,9 +5,9 @@
 #include "base/digest.h"
 #include "run/world.h"
 
-/* Keys that say where a run is kept, and not what it does. */
-static const char *const places[] = { "events:",        "record:", "replay:", "replay_tools:",
-	                              "replay_strict:", "resume:", "run_dir:" };
+/* Keys that say where a run is kept, or its key, and not what it does. */
+static const char *const places[] = { "events:",        "record:", "replay:",  "replay_tools:",
+	                              "replay_strict:", "resume:", "run_dir:", "  api_key_file:" };
 
 static bool counts(const char *line, size_t n)
 {

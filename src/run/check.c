@@ -148,9 +148,10 @@ static void tell_attachments(const struct attachments *a, struct buf *out)
 int run_check(struct job *job, struct buf *notes, struct error *e)
 {
 	struct world w = { .job = job, .arena = ARENA_INIT };
-	int rc = (job->archive && world_check_archive(&w, e)) || world_workspace(&w, e) || world_open_sandbox(&w, e) ||
-	         world_check_bypass(&w, e) || world_models(&w, e) || world_check_record(&w, notes, e) ||
-	         world_permissions(&w, e) || world_open_hooks(&w, e) || world_find_attachments(&w, e) ||
+	int rc = (job->archive && world_keeps(&w) && world_check_archive(&w, e)) || world_workspace(&w, e) ||
+	         world_open_sandbox(&w, e) || world_check_bypass(&w, e) || world_models(&w, e) ||
+	         world_check_record(&w, notes, e) || world_permissions(&w, e) || world_open_hooks(&w, e) ||
+	         (!job->replay_bundle && world_find_attachments(&w, e)) || /* else the record tells them */
 	         check_tape(&w, e);
 
 	if (rc == 0) {

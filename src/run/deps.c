@@ -232,6 +232,7 @@ static void prepare_result(struct world *w, struct event *ev)
 	if (!world_more_to_come(w)) {
 		end_children(w);
 		world_tell_unplayed(w);
+		world_tell_left_alone(w);
 		world_stop_keeper(w);
 	}
 	ev->u.result.audit = w->audit;

@@ -10,7 +10,7 @@
 
 bool world_keeps(const struct world *w)
 {
-	return w->job->archive || world_changes_wanted(w->job);
+	return !w->job->replay_tools && (w->job->archive || world_changes_wanted(w->job));
 }
 
 int world_start_keeper(struct world *w, struct error *e)

@@ -433,6 +433,17 @@ void world_tell_unplayed(struct world *w)
 	buf_release(&text);
 }
 
+void world_tell_left_alone(struct world *w)
+{
+	const struct job *job = w->job;
+
+	if (job->replay_tools &&
+	    (job->archive || job->workspace_save || job->workspace_patch || job->workspace_transaction))
+		world_notice(w, "replay_workspace",
+		             "where tools are not run the workspace is left alone: nothing was unpacked, copied, saved "
+		             "or committed");
+}
+
 /* ---- the clock ---- */
 
 static void advance(struct world *w, int64_t to)

@@ -43,6 +43,7 @@ void replay_tools_free(struct replay_tools *t);
 
 /* Before the last result. */
 void world_tell_unplayed(struct world *w);
+void world_tell_left_alone(struct world *w); /* --replay-tools: the workspace as a whole */
 void world_free_replay(struct world *w);
 
 #endif

@@ -49,8 +49,8 @@ int world_open_sandbox(struct world *w, struct error *e)
 	const struct job *job = w->job;
 	struct sandbox_config cfg = { .mode = mode_of(job),
 		                      .roots = world_writable_roots(w),
-		                      .write = job->sandbox_write,
-		                      .read_deny = job->sandbox_read_deny,
+		                      .write = job->replay_tools ? NULL : job->sandbox_write,
+		                      .read_deny = job->replay_tools ? NULL : job->sandbox_read_deny,
 		                      .key_file = job->api_key_file,
 		                      .home = getenv("HOME"),
 		                      .account_home = account_home(w),
@@ -94,7 +94,7 @@ int world_judge_sandbox(struct world *w, struct error *e)
 	join(w->missing, &words);
 	if (w->missing[0] && w->job->sandbox_best_effort)
 		log_warn("the sandbox holds in part, what does not is: %s", buf_str(&words));
-	else if (w->missing[0] && toolbox_runs_programs(w->toolbox))
+	else if (w->missing[0] && !w->job->replay_tools && toolbox_runs_programs(w->toolbox))
 		rc = error_set(e, ERR_SYS,
 		               "this kernel cannot enforce the sandbox (%s; it needs Landlock ABI 2 and seccomp): run "
 		               "without it (--sandbox off), or set sandbox.best_effort: true to have what there is",

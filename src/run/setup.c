@@ -50,7 +50,8 @@ void world_fill_recorder(struct world *w, struct recorder_config *cfg)
 /* bypassPermissions lets the model do anything the user may do: as root that would be the whole machine. */
 int world_check_bypass(struct world *w, struct error *e)
 {
-	if (world_permission_mode(w->job) != MODE_BYPASS || geteuid() != 0 || sandbox_is_whole(w->sandbox))
+	if (world_permission_mode(w->job) != MODE_BYPASS || w->job->replay_tools || geteuid() != 0 ||
+	    sandbox_is_whole(w->sandbox))
 		return 0;
 	return error_set(e, ERR_INPUT,
 	                 "permissions.mode: bypassPermissions is refused for root without a sandbox that is enforced; "
@@ -403,7 +404,14 @@ static int judge_record(struct world *w, struct error *e)
 
 static int make_workspace(struct world *w, struct error *e)
 {
-	return (world_keeps(w) && world_start_keeper(w, e)) || (w->job->archive && world_unpack(w, e)) ? -1 : 0;
+	if (!world_keeps(w))
+		return 0;
+	return world_start_keeper(w, e) || (w->job->archive && world_unpack(w, e)) ? -1 : 0;
+}
+
+static int begin_changes(struct world *w, struct error *e)
+{
+	return world_keeps(w) ? world_begin_changes(w, e) : 0;
 }
 
 static int read_new_task(struct world *w, struct error *e)
@@ -435,7 +443,7 @@ static const struct {
 	{ SETUP_TASK, judge_record }, /* where there is nothing left to do, nothing follows */
 	{ SETUP_KEEPER, make_workspace },
 	{ SETUP_WORKSPACE, world_workspace },
-	{ SETUP_KEEPER, world_begin_changes },
+	{ SETUP_KEEPER, begin_changes },
 	{ SETUP_OPTIONS, world_permissions },
 	{ SETUP_SANDBOX, world_open_sandbox },
 	{ SETUP_BYPASS, world_check_bypass },

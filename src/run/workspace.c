@@ -53,6 +53,12 @@ static bool same_dir(const char *path, const char *dir)
 	return path && path[0] == '/' && io_same_path(path, dir);
 }
 
+/* Nothing is read or written there: it may be another machine's. */
+static bool is_another(const struct world *w, const char *dir)
+{
+	return w->job->replay_tools && access(dir, R_OK | X_OK);
+}
+
 /* For the directory we were started in that is the shell's name: it keeps the links that getcwd resolves. */
 static const char *spelled_workspace(struct world *w, const char *dir)
 {
@@ -69,7 +75,8 @@ int world_workspace(struct world *w, struct error *e)
 	const char **dirs = arena_alloc(&w->arena, (n + 1) * sizeof *dirs);
 	const char **spelled = arena_alloc(&w->arena, (n + 2) * sizeof *spelled);
 
-	const char *dir = w->unpacked ? w->unpacked : w->job->workspace;
+	const char *dir = w->unpacked ? w->unpacked : is_another(w, w->job->workspace) ? "." : w->job->workspace;
+	size_t have = 0;
 
 	if (!dirs || !spelled)
 		return error_nomem(e);
@@ -81,11 +88,13 @@ int world_workspace(struct world *w, struct error *e)
 		return error_nomem(e);
 	w->spelled = spelled;
 	for (size_t i = 0; i < n; i++) {
-		dirs[i] = real_dir(w, "the added directory", w->job->add_dirs[i], e);
-		if (!dirs[i])
+		if (is_another(w, w->job->add_dirs[i]))
+			continue;
+		dirs[have] = real_dir(w, "the added directory", w->job->add_dirs[i], e);
+		if (!dirs[have])
 			return -1;
-		spelled[i + 1] = spelled_dir(w, w->job->add_dirs[i], dirs[i]);
-		if (!spelled[i + 1])
+		spelled[have + 1] = spelled_dir(w, w->job->add_dirs[i], dirs[have]);
+		if (!spelled[++have])
 			return error_nomem(e);
 	}
 	w->add_dirs = dirs;

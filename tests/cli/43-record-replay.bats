@@ -403,6 +403,77 @@ same_again_without() {
 	err_has "the run in it went on from another record, and cannot be replayed without its beginning"
 }
 
+# on_another_machine ARGUMENT...: nothing that the run had is there: no key, no file, no program, no home, nor, if that can
+# be, the user; what stands for the others is in $M
+on_another_machine() {
+	local as=()
+	M=$(mktemp -d "${BATS_TMPDIR:-/tmp}/another.XXXXXX")
+	chmod 755 "$M"
+	mkdir "$M/tmp" "$M/here"
+	cp "$QUERN" "$M/quern"
+	cp "$T/run.tar.zst" "$M/b"
+	if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+		chown -R 65534:65534 "$M"
+		as=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+	fi
+	stop_server
+	cp "$T/out" "$T/recorded"
+	rc=0
+	(cd "$M/here" && "${as[@]}" env -i PATH=/nowhere TMPDIR="$M/tmp" ASAN_OPTIONS="$ASAN_OPTIONS" \
+		"$M/quern" --replay "$M/b" "$@" </dev/null >"$T/out" 2>"$T/err") || rc=$?
+}
+
+@test "on another machine the bundle is all that is needed" {
+	mkdir repo more keys
+	echo old >repo/f
+	echo 'be brief' >repo/AGENTS.md
+	echo more >more/f
+	echo spec >spec
+	echo sk-ant-0123456789abcdef >keys/key
+	chmod 600 keys/key
+	printf '#!/bin/sh\necho looked\n' >repo/lookup
+	chmod +x repo/lookup
+	tar -C repo -cf repo.tar .
+	cat >"$T/job.yaml" <<-YAML
+		prompt: go
+		memory: auto
+		attach: [spec]
+		model: {api_key_file: keys/key}
+		workspace: {archive: repo.tar, add_dirs: [more], save: changed.tar.zst, patch: out.patch}
+		permissions: {allow: [Bash, Write]}
+		sandbox: {write: [$T/work/more]}
+		tools:
+		  builtin: [Bash, Read, Grep, Write]
+		  external:
+		    - {name: lookup, description: Looks it up., command: [./lookup], read_only: true, input_schema: {type: object}}
+		hooks: {Stop: [{hooks: [{type: command, command: "echo >>asked"}]}]}
+		verify: {command: [test, -e, new]}
+	YAML
+	serve "$(script "{\"content\":[$(call lookup '{}'),$(call Grep '{"pattern":"ol"}')]}" \
+		"$(call Write '{"file_path":"new","content":"n\n"}')" "$(bash_call 'rg --version >/dev/null; cat f; seq 20000')" "$(say end)")"
+	q "$T/job.yaml" --record "$T/run.tar.zst"
+	exits 0
+	is "$(result '.workspace | [.added, .saved != null, .patch != null] | join(" ")')" "2 true true"
+	rm -rf repo more keys spec repo.tar changed.tar.zst out.patch
+	on_another_machine --replay-tools --replay-strict
+	local left
+	left=$(ls -A "$M/here" "$M/tmp")
+	rm -rf "$M"
+	exits 0 completed
+	is "$left" "$M/here:
+
+$M/tmp:"
+	is "$(ls -A)" ''
+	is "$(ev 'select(.code=="replay_workspace").code')" replay_workspace
+	lacks "$(result keys)" workspace
+	local was is
+	was=$(head -n 1 "$T/recorded" | jq -r .cwd) is=$(head -n 1 "$T/out" | jq -r .cwd)
+	jq -c --arg was "$was" --arg is "$is" 'if .type=="result" then del(.workspace, .run_dir) else . end
+		| if .cwd == $was then .cwd = $is else . end' "$T/recorded" >"$T/wanted"
+	jq -c 'if .type=="result" then del(.run_dir) else . end' "$T/out" >"$T/got"
+	"$PY" "$LIB/same_events.py" "$T/wanted" "$T/got" no-hooks
+}
+
 @test "records that nobody wrote so end in one line, and neither crash nor hang" {
 	serve "$(script "$(bash_call 'cat f' b1)" "$(call Read '{"file_path":"f"}' r1)" "$(say end)")"
 	echo then >f

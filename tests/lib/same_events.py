@@ -12,7 +12,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 TIME = re.compile(r"(_ms|Ms|mtime_ns|timestamp)$")
 TIMES = {"quern_started", "quern_source", "events_sha256", "events_bytes", "wall_time", "durationSeconds", "duration", "elapsed"}
 # What is said of the replay itself.
-OWN = {"replay_result_differs", "replay_unused", "replay_hooks"}
+OWN = {"replay_result_differs", "replay_unused", "replay_hooks", "replay_workspace"}
 HOOKS = {"hook_started", "hook_response", "informational"}
 
 
