@@ -192,6 +192,14 @@ static void table(struct buf *out, const struct chapter *c, bool priced)
 	buf_adds(out, "</details>");
 }
 
+static bool is_there(const struct bars *b, int amount)
+{
+	for (size_t i = 0; i < b->n; i++)
+		if (b->v[i][amount] > 0)
+			return true;
+	return false;
+}
+
 void show_chart(struct buf *out, const struct chapter *c)
 {
 	struct bars b = { .n = 0 };
@@ -207,7 +215,8 @@ void show_chart(struct buf *out, const struct chapter *c)
 	axis(out, &b);
 	buf_adds(out, "<figcaption>");
 	for (int a = 0; a < OUTPUT; a++)
-		buf_addf(out, "<span><i class=\"k %s\"></i>%s</span>", amounts[a].css, amounts[a].name);
+		if (is_there(&b, a))
+			buf_addf(out, "<span><i class=\"k %s\"></i>%s</span>", amounts[a].css, amounts[a].name);
 	if (b.priced)
 		buf_adds(out, "<span>costs at list prices</span>");
 	buf_adds(out, "</figcaption></figure>");

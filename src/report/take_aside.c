@@ -32,9 +32,11 @@ int take_denied(struct take *t, struct error *e)
 
 	(void)e;
 	t->c->denials++;
-	if (call)
-		call->denied = true;
 	free(id);
+	if (call) { /* which has a mark, and a result that says why */
+		call->denied = true;
+		return 0;
+	}
 	struct item *it = take_aside(t, "denied", true);
 	take_value(t, it, "tool_name");
 	if (it)

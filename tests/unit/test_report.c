@@ -548,6 +548,7 @@ static void each_tool_has_a_row(void **state)
 	          "class=\"n\">1.0 s<td class=\"n\">11 B</tr>");
 	has(page, "<p class=\"meta\"><span>2026-11-30 14:02:11 UTC</span></p>");
 	has(page, "<p class=\"why\"><code>model_fallback</code> model overloaded");
+	assert_int_equal(count(page, "no rule"), 1); /* with the call alone */
 	has(page, "<span class=\"m\">at 0 ms · model 100 ms · ");
 	/* of a run that was killed */
 	has(page, "<b>What now?</b> It was killed or is still running");
@@ -594,6 +595,18 @@ static void withdrawn_calls_do_not_count(void **state)
 
 	(void)state;
 	has(page, "<dt>Tool calls</dt><dd>0</dd>");
+	free(page);
+}
+
+/* The legend of the tokens names what there is. */
+static void kinds_of_tokens(void **state)
+{
+	PAGE(INIT(0),
+	     "{\"type\":\"assistant\",\"message\":{\"id\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":9}}}");
+
+	(void)state;
+	has(page, "<figcaption><span><i class=\"k ti\"></i>input</span>");
+	lacks(page, "<i class=\"k tr\">");
 	free(page);
 }
 
@@ -791,6 +804,7 @@ int main(void)
 		cmocka_unit_test(tools_by_their_time),
 		cmocka_unit_test(a_paused_turn_is_one),
 		cmocka_unit_test(withdrawn_calls_do_not_count),
+		cmocka_unit_test(kinds_of_tokens),
 		cmocka_unit_test(an_old_result_is_no_run),
 		cmocka_unit_test(a_result_alone_is_told),
 		cmocka_unit_test(what_was_shortened_says_where_it_is),
