@@ -65,6 +65,28 @@ static struct verdict go_on(struct loop *l, struct loop_state next, const char *
 	return v;
 }
 
+#define LEAST_WORDS ((size_t)500)
+
+/* In a small window they must leave room for the work on them: head and tail then, and no more than a quarter. */
+static void say_objection(struct loop *l, const char *why)
+{
+	size_t n = strlen(why), most = loop_window_part(l, 4);
+	struct buf b = BUF_INIT(BUF_HUGE);
+
+	if (n <= most || n <= LEAST_WORDS) {
+		loop_say(l, why);
+		return;
+	}
+	size_t half = (most > LEAST_WORDS ? most : LEAST_WORDS) / 2, head = utf8_floor(why, n, half);
+	size_t tail = utf8_ceil(why, n, n - half);
+	buf_addf(&b, "%.*s\n[... %zu bytes left out ...]\n%s", (int)head, why, tail - head, why + tail);
+	if (b.failed)
+		l->nomem = true;
+	else
+		loop_say(l, buf_str(&b));
+	buf_release(&b);
+}
+
 /* Words and context alike: an objection is shown as such, and context is told. */
 static struct verdict object(struct loop *l, const char *why, const char *context)
 {
@@ -78,7 +100,7 @@ static struct verdict object(struct loop *l, const char *why, const char *contex
 	next.stop_blocks++;
 	loop_drop_server_calls(l); /* no call of the server's is waited for: context alone is said at once, too */
 	if (why)
-		loop_say(l, why);
+		say_objection(l, why);
 	loop_tell_context(l, HOOK_STOP, context);
 	return go_on(l, next, "hook");
 }
@@ -130,7 +152,7 @@ static struct verdict verify(struct loop *l)
 		output = "The verification failed, and said nothing.";
 	if (v->failures > l->cfg->max_repairs)
 		return give_up(l, output);
-	loop_say(l, output);
+	say_objection(l, output);
 	return go_on(l, l->state, "verify");
 }
 

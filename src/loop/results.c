@@ -66,11 +66,13 @@ static void add_said(struct buf *said, const struct executor_call *c)
 		         said->len ? "\n" : "", c->use->id, c->use->name, c->result.context);
 }
 
-/* The n-th part of what the window has beside system prompt and tools, which take much of a small one. */
-static size_t part(const struct loop *l, const struct context_marks *m, int n)
+size_t loop_window_part(const struct loop *l, int n)
 {
+	const struct context_marks *m = context_marks_now(l->context);
 	int64_t room = m->usable - (int64_t)l->fixed_bytes / m->bytes_per_token;
 
+	if (!m->window)
+		return SIZE_MAX;
 	return room > 0 ? (size_t)(room / n * m->bytes_per_token) : 0;
 }
 
@@ -117,11 +119,9 @@ static void allot(struct results *r)
 {
 	const struct context_marks *m = context_marks_now(r->l->context);
 	const struct executor *x = &r->l->executor;
-	size_t each = least(m->result_bytes, LONGEST_RESULT), all = m->message_bytes, pictures = 0;
+	size_t each = least(least(m->result_bytes, LONGEST_RESULT), loop_window_part(r->l, 4)), pictures = 0;
 
-	r->half = m->window ? part(r->l, m, 2) : SIZE_MAX;
-	if (m->window)
-		each = least(each, part(r->l, m, 4));
+	r->half = loop_window_part(r->l, 2);
 	for (size_t i = 0; i < x->n; i++) {
 		const struct executor_call *c = &x->calls[i];
 		struct result_text *v = &r->v[i];
@@ -135,7 +135,7 @@ static void allot(struct results *r)
 			pictures += least(done ? v->len : SIZE_MAX, r->half / 2 - least(pictures, r->half / 2));
 	}
 	/* pictures leave the texts half of their share at least, see picture_fits */
-	result_budget(r->v, x->n, each, least(all, r->half - pictures));
+	result_budget(r->v, x->n, each, least(m->message_bytes, r->half - pictures));
 }
 
 /* A picture cannot be cut. The first one enters, and each other for which there is room in the share of all. */

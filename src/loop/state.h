@@ -321,6 +321,9 @@ void calls_forget(struct loop *l);                         /* all have their res
 bool calls_is_stray(const struct loop *l, const char *id); /* a withdrawn answer's call that may still run */
 
 /* ---- results.c: from the calls' results to the message that holds them ---- */
+/* Bytes: the n-th part of what the window has beside system prompt and tools, which take much of a small one. SIZE_MAX:
+ * it is not known. */
+size_t loop_window_part(const struct loop *l, int n);
 struct results {
 	struct loop *l;
 	struct message *message; /* takes the results, in call order */

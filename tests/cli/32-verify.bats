@@ -91,3 +91,16 @@ sources() { ev 'select(.subtype=="quern_transition") | "\(.reason) \(.source // 
 	is "$(ev 'select(.type=="result").type' | wc -l)" 1
 	gone pid
 }
+
+@test "in a small window what the verification says is cut to head and tail" {
+	verify 'seq 1 2000; exit 1' 'max_repairs: 1'
+	serve "$(script "$(say one)" "$(say two)")"
+	q "$T/job.yaml" --set context.window=8k
+	exits 33 verify_failed
+	local said
+	said=$(jq -r '.messages[-1].content[-1].text' "$(request 2)")
+	has "$said" "ended with exit status 1."
+	has "$said" "bytes left out ...]"
+	is "$(tail -n 1 <<<"$said")" 2000
+	[ "${#said}" -lt 6200 ] # a quarter of the window less the room for an answer
+}
