@@ -28,6 +28,7 @@ struct replay {
 	const char **attached; /* in the world's arena, NULL terminated */
 	size_t told, words;    /* blocks of the first message: in front of the user's words, and up to their end; 0 =
 	                          not told */
+	size_t fronted;        /* blocks that hooks put in front of the words, behind what was told */
 	size_t behind;         /* blocks that hooks put behind it, in front of the first answer */
 	bool answered;
 	bool input;   /* lines of stdin are in it */
@@ -131,7 +132,8 @@ static void take_prompt(struct replay *r, const struct json *doc, int range)
 	size_t from, to;
 
 	if (json_pair(doc, range, &from, &to) && to > from && !r->words) {
-		r->told = from;
+		r->fronted = r->behind < from ? r->behind : from;
+		r->told = from - r->fronted;
 		r->words = to;
 	}
 }
@@ -319,7 +321,11 @@ static struct message *first_message(const struct replay *r, const char *body, s
 	if (!most)
 		most = n_all > r->behind ? n_all - r->behind : n_all;
 	bool ok = m && n_all > 0;
-	for (int t = json_first(&doc, content); ok && t >= 0 && m->n < most; t = json_next(&doc, content, t)) {
+	size_t at = 0;
+	for (int t = json_first(&doc, content); ok && t >= 0 && at < most; t = json_next(&doc, content, t)) {
+		size_t i = at++;
+		if (r->words && i >= r->told && i < r->told + r->fronted)
+			continue; /* its hook says it again */
 		struct block *b = block_of(&doc, t, e);
 		ok = b && !message_add(m, b);
 	}

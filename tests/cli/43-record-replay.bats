@@ -141,6 +141,16 @@ same_again_without() {
 	same_again 0
 }
 
+@test "a message that a hook put in front of the task is put there once, behind what was told" {
+	serve "$(script "$(say end)")"
+	echo remember >CLAUDE.md
+	record --memory auto --settings '{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"echo \"{\\\"hookSpecificOutput\\\":{\\\"hookEventName\\\":\\\"SessionStart\\\",\\\"initialUserMessage\\\":\\\"first this\\\"}}\""}]}]}}'
+	is "$(jq -r '.messages[0].content[1:][].text' "$(request 1)" | tr '\n' ,)" "first this,go,"
+	same_again 0
+	replay --replay-tools --replay-strict
+	exits 0 completed
+}
+
 @test "the task may have come from stdin and from files: it comes from the record" {
 	serve "$(script "$(say end)")"
 	echo remember >CLAUDE.md
