@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "guard/permission.h"
+#include "permission_tree.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define ALLOW     PERMIT_ALLOW
@@ -28,46 +27,28 @@ static char top[256];
 
 static int make_world(void **state)
 {
-	static const char *const dirs[] = { "ws",  "ws/src", "ws/sub", "ws/.git",   "ws/conf",
-		                            "lib", "out",    "home",   "ws/.claude" };
-	static const char *const files[] = { "ws/.env",     "ws/a.txt",   "ws/src/a.c", "ws/sub/.env",
-		                             "ws/conf/key", "out/secret", "lib/x.h",    "home/id" };
-	static const char *const links[][2] = {
-		{ "../out", "ws/dir-out" },     { "../out/secret", "ws/file-out" },
-		{ "src/a.c", "ws/to-src" },     { ".env", "ws/innocent.txt" },
-		{ "../sub", "ws/src/to-sub" },  { "ws", "ws-link" },
-		{ "../.git", "ws/src/to-git" }, { "loop", "ws/loop" },
+	static const char *const dirs[] = { "ws",  "ws/src", "ws/sub", "ws/.git",    "ws/conf",
+		                            "lib", "out",    "home",   "ws/.claude", NULL };
+	static const char *const files[] = { "ws/.env",    "ws/a.txt", "ws/src/a.c", "ws/sub/.env", "ws/conf/key",
+		                             "out/secret", "lib/x.h",  "home/id",    NULL };
+	/* clang-format off */
+	static const char *const links[] = {
+		"../out", "ws/dir-out",      "../out/secret", "ws/file-out",
+		"src/a.c", "ws/to-src",      ".env", "ws/innocent.txt",
+		"../sub", "ws/src/to-sub",   "ws", "ws-link",
+		"../.git", "ws/src/to-git",  "loop", "ws/loop", NULL
 	};
-	const char *tmp = getenv("TMPDIR");
-	char made[200];
-	(void)state;
+	/* clang-format on */
+	const struct permission_tree tree = { dirs, files, links };
 
-	snprintf(made, sizeof made, "%s/quern-permission-XXXXXX", tmp ? tmp : "/tmp");
-	char *real = mkdtemp(made) ? realpath(made, NULL) : NULL;
-	if (!real || chdir(real) < 0)
-		return -1;
-	snprintf(top, sizeof top, "%s", real);
-	free(real);
-	for (size_t i = 0; i < LENGTH(dirs); i++)
-		mkdir(dirs[i], 0755);
-	for (size_t i = 0; i < LENGTH(files); i++) {
-		FILE *f = fopen(files[i], "w");
-		if (!f || fclose(f) != 0)
-			return -1;
-	}
-	for (size_t i = 0; i < LENGTH(links); i++)
-		if (symlink(links[i][0], links[i][1]) < 0)
-			return -1;
-	return 0;
+	(void)state;
+	return permission_tree_make(&tree, top);
 }
 
 static int remove_world(void **state)
 {
-	char cmd[400];
 	(void)state;
-
-	snprintf(cmd, sizeof cmd, "cd / && rm -rf '%s'", top);
-	return chdir("/") || system(cmd);
+	return permission_tree_remove(top);
 }
 
 /* "@" in a text is the world's directory. */

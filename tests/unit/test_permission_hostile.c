@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "guard/permission.h"
+#include "permission_tree.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 
@@ -20,44 +19,26 @@ static char top[256], ws[300], home[300];
 
 static int make_world(void **state)
 {
-	static const char *const dirs[] = { "ws", "ws/src", "ws/sub", "ws/.git", "ws/conf", "home", "out" };
+	static const char *const dirs[] = { "ws", "ws/src", "ws/sub", "ws/.git", "ws/conf", "home", "out", NULL };
 	static const char *const files[] = { "ws/.env",     "ws/a.c",     "ws/src/x.c", "ws/sub/.env",
-		                             "ws/conf/key", "out/secret", "home/.x" };
-	static const char *const links[][2] = { { ".env", "ws/innocent.txt" },
-		                                { "../out/secret", "ws/to-out" },
-		                                { "../out", "ws/dir-out" } };
-	const char *tmp = getenv("TMPDIR");
-	char made[200];
-	(void)state;
+		                             "ws/conf/key", "out/secret", "home/.x",    NULL };
+	static const char *const links[] = { ".env",      "ws/innocent.txt", "../out/secret",
+		                             "ws/to-out", "../out",          "ws/dir-out",
+		                             NULL };
+	const struct permission_tree tree = { dirs, files, links };
 
-	snprintf(made, sizeof made, "%s/quern-hostile-XXXXXX", tmp ? tmp : "/tmp");
-	char *real = mkdtemp(made) ? realpath(made, NULL) : NULL;
-	if (!real || chdir(real) < 0)
+	(void)state;
+	if (permission_tree_make(&tree, top) < 0)
 		return -1;
-	snprintf(top, sizeof top, "%s", real);
-	snprintf(ws, sizeof ws, "%s/ws", real);
-	snprintf(home, sizeof home, "%s/home", real);
-	free(real);
-	for (size_t i = 0; i < LENGTH(dirs); i++)
-		mkdir(dirs[i], 0755);
-	for (size_t i = 0; i < LENGTH(files); i++) {
-		FILE *f = fopen(files[i], "w");
-		if (!f || fclose(f) != 0)
-			return -1;
-	}
-	for (size_t i = 0; i < LENGTH(links); i++)
-		if (symlink(links[i][0], links[i][1]) < 0)
-			return -1;
+	snprintf(ws, sizeof ws, "%s/ws", top);
+	snprintf(home, sizeof home, "%s/home", top);
 	return 0;
 }
 
 static int remove_world(void **state)
 {
-	char cmd[400];
 	(void)state;
-
-	snprintf(cmd, sizeof cmd, "cd / && rm -rf '%s'", top);
-	return chdir("/") || system(cmd);
+	return permission_tree_remove(top);
 }
 
 /* ---- judging ---- */
