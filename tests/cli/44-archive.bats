@@ -156,6 +156,26 @@ refused() {
 	sanitized || [ "$(cat "$T/rss")" -lt 40000 ] || { echo "$(cat "$T/rss") kB"; return 1; }
 }
 
+@test "holes stay holes, and count as what they stand for" {
+	mkdir "$T/a" "$T/sparse"
+	truncate -s 50M "$T/sparse/file"
+	printf x | dd of="$T/sparse/file" bs=1 seek=30000000 conv=notrunc status=none
+	for format in pax gnu; do
+		tar --format=$format -cSf "$T/a/$format.tar" -C "$T/sparse" file
+		unpack $format.tar
+		exits 0 completed
+		cmp "$T/sparse/file" "$T/box/w/file"
+		[ "$(stat -c %b "$T/box/w/file")" -lt 1000 ]
+		rm -r "$T/box/w"
+		unpack $format.tar --set limits.archive_bytes=49MiB
+		refused $format.tar "its files have more than 51380224 bytes"
+	done
+	truncate -s 10G "$T/sparse/file"
+	tar -cSf "$T/a/large.tar" -C "$T/sparse" file
+	unpack large.tar
+	refused large.tar "it grows to more than 1000 times its size"
+}
+
 @test "the limits of bytes and entries are keys" {
 	pack many.tar good.tar many-directories.tar
 	unpack many.tar --set limits.archive_entries=2000
