@@ -76,6 +76,7 @@ void failure_tell_retry(struct loop *l, const struct call *c, const struct attem
 		.error_status = at->end.http_status,
 		.category = retry_category(&at->end, at->timeout),
 		.text = at->end.message,
+		.overloads = l->overloads,
 	};
 	/* of an answer with lines a tombstone tells */
 	if (c->kind != MODEL_MAIN && (at->end.usage.input >= 0 || at->end.usage.output >= 0)) {

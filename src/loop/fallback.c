@@ -37,6 +37,11 @@ void fallback_judge(struct loop *l, const struct call *c, const struct attempt *
 		l->falls_back = l->overloads >= MAX_OVERLOADS || (r == CALL_FAILED && gives_up(l, at, *count));
 }
 
+void loop_owe_fallback(struct loop *l)
+{
+	l->owes_fallback = l->overloads >= MAX_OVERLOADS && l->model < l->cfg->nfallbacks;
+}
+
 void fallback_answer_calls(struct loop *l)
 {
 	struct reply *a = &l->reply;

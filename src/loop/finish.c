@@ -136,6 +136,17 @@ void loop_say_behind(struct loop *l, const char *text)
 		say_what_waited(l);
 }
 
+bool loop_has_said(const struct loop *l, const char *text)
+{
+	const struct history *h = l->state.messages;
+	const struct message *last = h->n ? h->v[h->n - 1] : NULL;
+
+	for (size_t i = 0; last && last->role == ROLE_USER && i < last->n; i++)
+		if (last->blocks[i]->kind == BLOCK_TEXT && strstr(last->blocks[i]->text, text))
+			return true;
+	return false;
+}
+
 /* Not an earlier failure, which was recovered from. */
 static bool ends_by_failure(enum terminal_reason reason)
 {

@@ -220,10 +220,16 @@ static enum terminal_reason go_on(struct loop *l)
 {
 	const struct history *h = l->state.messages;
 
+	loop_owe_fallback(l);
+	l->state.new_window &= l->cfg->resume_answer !=
+	                       NULL; /* room was made for an answer that did not come to its end */
 	if (l->cfg->resume_answer)
 		reply_restore(l);
+	else if (l->cfg->resume_batch)
+		tools_restore(l);
 	else if (h->n && h->v[h->n - 1]->role == ROLE_ASSISTANT && !(l->state.pauses && l->state.same_turn))
 		loop_say(l, GO_ON);
+	loop_say_behind(l, NULL);
 	loop_tell_context(l, HOOK_SESSION_START, l->start.context);
 	session_start_clear(&l->start);
 	return TERM_NONE;

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/json_out.h"
 #include "loop/state.h"
+#include "record/resume.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -63,6 +64,7 @@ static const struct field {
 	FIELD("nudges", state.nudges, FIELD_INT),
 	FIELD("little", state.little, FIELD_INT),
 	FIELD("stop_blocks", state.stop_blocks, FIELD_INT),
+	FIELD("overloads", overloads, FIELD_INT),
 	FIELD("without", without, FIELD_UNSIGNED),
 	FIELD("without_once", without_once, FIELD_UNSIGNED),
 	FIELD("cap_clamp", cap_clamp, FIELD_INT64),
@@ -167,6 +169,8 @@ static void put_state(struct loop *l, bool sent, struct buf *out)
 		jo_kint(&o, "requests", l->account.requests);
 	if (l->refused[0])
 		jo_kstr(&o, "refused", l->refused);
+	if (l->unsaid.len)
+		jo_kstr(&o, "unsaid", buf_str(&l->unsaid));
 	if (l->estimate.anchor_tokens >= 0)
 		jo_kint(&o, "anchor_tokens", l->estimate.anchor_tokens);
 	if (l->cfg->token_target) {
@@ -243,10 +247,11 @@ static int tell_pieces(struct loop *l, struct buf *list)
 	return told;
 }
 
-static void tell(struct loop *l, bool sent)
+static void tell(struct loop *l, struct event_history how)
 {
-	struct event ev = { .kind = EVENT_HISTORY, .u.history = { .sends = sent } };
+	struct event ev = { .kind = EVENT_HISTORY, .u.history = how };
 	struct buf list = BUF_INIT(BUF_HUGE);
+	const bool sent = how.sends;
 
 	int told = tell_pieces(l, &list);
 	l->nomem |= told < 0;
@@ -268,8 +273,39 @@ static void tell(struct loop *l, bool sent)
 void journal_tell(struct loop *l)
 {
 	if (l->cfg->journal && !l->nomem)
-		tell(l, true);
+		tell(l, (struct event_history){ .sends = true });
 	l->answered = false;
+}
+
+void journal_tell_open(struct loop *l)
+{
+	struct talk_lifted lines;
+
+	if (!l->cfg->journal || l->nomem)
+		return;
+	if (talk_lift(&l->talk, &lines)) {
+		l->nomem = true;
+		return;
+	}
+	tell(l, (struct event_history){ .open = true });
+	l->nomem |= talk_put_back(&l->talk, &lines) != 0;
+}
+
+/* An answer of an earlier process, for who reads this one's lines alone. */
+static void tell_recorded(struct loop *l)
+{
+	const struct reply *a = &l->reply;
+	const struct event_answer answer = { .message_id = a->message_id,
+		                             .model = a->model,
+		                             .stop_reason = a->stop_reason,
+		                             .stop_sequence = a->stop_sequence,
+		                             .usage = &a->usage,
+		                             .blocks = a->message->n,
+		                             .replied = a->recorded->replied,
+		                             .went_on = a->recorded->went_on,
+		                             .verified = a->recorded->verified };
+
+	tell(l, (struct event_history){ .answer = &answer });
 }
 
 void journal_state(struct loop *l)
@@ -280,8 +316,10 @@ void journal_state(struct loop *l)
 		return;
 	/* what the state says of places holds for the conversation as it is: an edit is told with it, as is all of it
 	 * where the record is another file */
-	if (l->reply.recorded || l->talk.same_edits != l->state.messages->edits) {
-		tell(l, false);
+	if (l->reply.recorded) {
+		tell_recorded(l);
+	} else if (l->talk.same_edits != l->state.messages->edits) {
+		tell(l, (struct event_history){ 0 });
 	} else if (state_changed(l, false)) {
 		ev.u.history.state = buf_str(&l->state_told);
 		loop_emit(l, &ev);
@@ -324,6 +362,8 @@ static void take_state(struct loop *l, const struct json *doc)
 	l->estimate.anchor_tokens = json_int_or(doc, json_get(doc, root, "anchor_tokens"), -1);
 	l->output_before = -json_int_or(doc, json_get(doc, root, "said"), 0);
 	l->state.nudged_at = said(l) - json_int_or(doc, json_get(doc, root, "nudged_ago"), 0);
+	if (json_get(doc, root, "unsaid") >= 0 && json_str(doc, json_get(doc, root, "unsaid"), &l->unsaid))
+		l->nomem = true;
 	read_ago(doc, "compacted_ago", &l->state.compact.last_turn);
 	read_ago(doc, "tried_ago", &l->state.compact.tried);
 	loop_set_marks(l);
@@ -337,8 +377,10 @@ static void settle_thinking(struct loop *l, bool other_model)
 	bool at_end = h->n && l->old_messages == h->n;
 	bool all = at_end && l->old_blocks == h->v[h->n - 1]->n; /* a message that the run goes on with */
 
-	if (other_model)
+	if (other_model) {
 		loop_forget_model(l);
+		l->overloads = 0;
+	}
 	if (other_model || (l->cfg->resume_moved && loop_row(l)->flags & CAT_THINKING_BOUND))
 		loop_strip_thinking(l);
 	if (at_end)
@@ -367,6 +409,12 @@ int journal_resume(struct loop *l, struct error *e)
 		other = !json_eq(&doc, json_get(&doc, json_root(&doc), "model"), loop_model(l));
 		json_release(&doc);
 	}
+	if (l->unsaid.len && loop_has_said(l, buf_str(&l->unsaid)))
+		buf_clear(&l->unsaid);
+	if (cfg->resume_batch && cfg->resume_batch->said && !loop_has_said(l, cfg->resume_batch->said))
+		buf_addf(&l->unsaid, "%s%s", l->unsaid.len ? "\n" : "", cfg->resume_batch->said);
+	if (cfg->resume_overloads)
+		l->overloads = *cfg->resume_overloads;
 	for (size_t r = 0; !rc && l->state.messages->n > 2 * r + 2; r++)
 		rc = context_round_restored(l->context, l->state.messages, r);
 	for (const char *const *s = cfg->resume_summaries; !rc && s && s[0] && s[1]; s += 2)

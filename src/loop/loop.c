@@ -25,10 +25,8 @@ static void advance(struct loop *l, const struct verdict *v)
 }
 
 /* A server that breaks every answer would be asked, and its calls run, until the last turn is spent. */
-static struct verdict salvage(struct loop *l)
+static struct verdict count_salvage(struct loop *l, struct verdict v)
 {
-	struct verdict v = loop_salvage(l);
-
 	if (v.cont && l->falls_back)
 		v.next.salvages = 0; /* another server may do better */
 	else if (v.cont && ++v.next.salvages >= MAX_SALVAGES)
@@ -73,6 +71,10 @@ static struct verdict step(struct loop *l)
 
 	if (l->undecided)
 		return decide_again(l);
+	if (l->unfinished) {
+		struct verdict v = loop_finish_round(l);
+		return v.cont == CONT_SALVAGED_STREAM ? count_salvage(l, v) : v;
+	}
 	if (!loop_prepare(l, &stopped)) /* phase 1 */
 		return stop(l, stopped);
 	switch (loop_call_model(l, &stopped)) { /* phase 2 */
@@ -81,7 +83,7 @@ static struct verdict step(struct loop *l)
 		l->state.salvages = 0;
 		return loop_decide(l); /* phase 5; 3 if tools are wanted, 4 if the answer was cut */
 	case CALL_BROKEN:
-		return salvage(l); /* phase 3 */
+		return count_salvage(l, loop_salvage(l)); /* phase 3 */
 	case CALL_FAILED:
 		if (loop_hook_ended(l)) /* by a call of the answer that broke: there is nothing to recover */
 			return verdict_term(TERM_HOOK_STOPPED);
@@ -95,7 +97,12 @@ static struct verdict step(struct loop *l)
 enum terminal_reason loop_work(struct loop *l)
 {
 	for (;;) {
-		struct verdict v = l->nomem ? verdict_term(TERM_INTERNAL_ERROR) : step(l);
+		struct verdict v = verdict_term(l->nomem ? TERM_INTERNAL_ERROR : TERM_NONE);
+		l->falls_back = l->owes_fallback && !l->unfinished && !l->undecided;
+		if (l->falls_back)
+			l->owes_fallback = false;
+		else if (!l->nomem)
+			v = step(l);
 		if (l->falls_back && !v.term)
 			v = loop_fall_back(l, &v);
 		if (v.term && !l->nomem && !l->broken)

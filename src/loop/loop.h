@@ -20,6 +20,7 @@
 #include "record/event.h"
 
 struct resumed_answer; /* record/resume.h */
+struct resumed_batch;  /* likewise */
 struct session_totals; /* likewise */
 struct talk;           /* record/talk.h */
 
@@ -64,6 +65,8 @@ struct loop_config {
 	const char *resume_state;                   /* the newest state, a JSON object */
 	const struct resumed_answer *resume_answer; /* what follows from it is still to be done; only if it goes_on */
 	bool resume_ended; /* it had come to an end; else the requests are those that it would have sent */
+	const struct resumed_batch *resume_batch; /* what follows from its calls' results is still to be done */
+	const int *resume_overloads;              /* of the model that was asked, in a row; NULL = as the state says */
 	const char *const *resume_summaries; /* lines about rounds: the name of one, its line, ...; NULL terminated */
 	struct talk *resume_talk;            /* what whoever reads these events knows already, because they go on behind
 	                                        those of the record; its content is taken over. NULL = nothing */

@@ -178,8 +178,11 @@ static struct verdict window_exceeded(struct loop *l)
 	case COMPACT_DONE:
 		break;
 	}
-	struct loop_state next = l->state;
+	bool made = !l->state.new_window && !l->reply.recorded;
 	l->state.new_window = true;
+	if (made) /* before the answer is accepted: whoever has its end knows of the room that was made for it */
+		journal_tell_open(l);
+	struct loop_state next = l->state;
 	keep_partial(l, &next, resume_in_new_window);
 	next.new_window = false;
 	/* bound thinking is valid behind what it was thought behind, and that is gone */

@@ -334,6 +334,13 @@ static void leave_turn_behind(struct loop_state *st)
 	st->same_turn = true;
 }
 
+void reply_leave_behind(struct loop *l, const struct usage *u, bool told)
+{
+	if (!told && u->output > 0 && __builtin_sub_overflow(l->output_before, u->output, &l->output_before))
+		l->output_before = 0;
+	leave_turn_behind(&l->state);
+}
+
 void reply_restore(struct loop *l)
 {
 	const struct resumed_answer *was = l->cfg->resume_answer;
@@ -350,10 +357,7 @@ void reply_restore(struct loop *l)
 	if (l->nomem)
 		return;
 	a->emitted = a->whole = a->queued = a->message->n;
-	if (!was->told && was->usage.output > 0 && /* the state's sum does not hold it yet */
-	    __builtin_sub_overflow(l->output_before, was->usage.output, &l->output_before))
-		l->output_before = 0;
-	leave_turn_behind(&l->state);
+	reply_leave_behind(l, &was->usage, was->told);
 	l->undecided = true;
 }
 

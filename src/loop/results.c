@@ -35,8 +35,8 @@ static struct block *block_of(const char *id, const struct tool_result *r)
 	                       : block_new_tool_result(id, r->text ? r->text : "", r->text_len, r->is_error);
 }
 
-/* One result becomes a block of the user message and a line. */
-static void yield_result(struct loop *l, struct executor_call *c, struct message *m)
+/* One result becomes a block of the user message and a line. `say`: what its hooks say to the model beside it. */
+static void yield_result(struct loop *l, struct executor_call *c, const char *say, struct message *m)
 {
 	struct tool_result *r = &c->result;
 	struct block *b = block_of(c->use->id, r);
@@ -51,6 +51,7 @@ static void yield_result(struct loop *l, struct executor_call *c, struct message
 	ev.u.user = (struct event_user){ .block = b,
 		                         .structured = r->structured,
 		                         .state = r->state,
+		                         .call = { .say = say, .ends_run = r->ends_run, .unusable = r->invalid },
 		                         .acted = c->started && !c->read_only,
 		                         .file = r->file };
 	loop_emit(l, &ev);
@@ -58,12 +59,16 @@ static void yield_result(struct loop *l, struct executor_call *c, struct message
 		l->nomem = true;
 }
 
-/* In a form that nobody takes for the user's or the tool's word. */
-static void add_said(struct buf *said, const struct executor_call *c)
+/* In a form that nobody takes for the user's or the tool's word. The text of this one's; NULL = there is none. */
+static const char *add_said(struct buf *said, const struct executor_call *c)
 {
-	if (c->result.context)
-		buf_addf(said, "%s<system-reminder>\nHooks of the call %s of %s:\n%s\n</system-reminder>",
-		         said->len ? "\n" : "", c->use->id, c->use->name, c->result.context);
+	size_t from = said->len + (said->len > 0);
+
+	if (!c->result.context)
+		return NULL;
+	buf_addf(said, "%s<system-reminder>\nHooks of the call %s of %s:\n%s\n</system-reminder>",
+	         said->len ? "\n" : "", c->use->id, c->use->name, c->result.context);
+	return said->failed ? NULL : buf_str(said) + from;
 }
 
 size_t loop_window_part(const struct loop *l, int n)
@@ -203,8 +208,7 @@ void results_yield(struct results *r)
 			drop_picture(r, c, v->len);
 		else if (v->allowed < v->len)
 			shorten(r, c, v->allowed);
-		yield_result(r->l, c, r->message);
-		add_said(&r->said, c);
+		yield_result(r->l, c, add_said(&r->said, c), r->message);
 	}
 }
 

@@ -103,11 +103,11 @@ static void begin(struct loop *l)
 			.compact = { .failures = was->compact.failures },
 		};
 		l->warned = false;
+		l->overloads = 0;
 		l->output_before = l->account.accepted.output;
 	}
 	memset(l->transitions, 0, sizeof l->transitions);
 	l->failed = l->interrupted = l->falls_back = false;
-	l->overloads = 0;
 	l->verification = (struct verification){ .declared = l->deps->hook_any(l->deps->ctx, HOOK_VERIFY) };
 	l->account.api_ms = 0;
 	if (l->messages++)

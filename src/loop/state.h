@@ -166,9 +166,12 @@ struct loop {
 	int64_t began; /* monotonic ms: the message's durations count from here */
 	/* how it ends */
 	int signo;
-	int signals;      /* how many came: the second skips the grace periods */
-	bool timed_out;   /* the deadline has come */
-	bool undecided;   /* the reply is one that an earlier process had accepted, and decide comes next */
+	int signals;        /* how many came: the second skips the grace periods */
+	bool timed_out;     /* the deadline has come */
+	bool undecided;     /* the reply is one that an earlier process had accepted, and decide comes next */
+	bool owes_fallback; /* an earlier process was to ask the next model */
+	bool unfinished;  /* the newest results are those of calls of such a one, and what follows from them is to come
+	                   */
 	bool interrupted; /* the user wants no more of this message */
 	bool warned;      /* the model was told, for this message, to come to an end */
 	char *hook_end;   /* a hook of a call said that the run ends, and why; owned, NULL = none did */
@@ -249,6 +252,8 @@ void journal_note(struct loop *l, const struct event *ev);
 void journal_prompt(struct loop *l, size_t from);
 /* In front of a request of the main model: tells what the lines do not say of the conversation. */
 void journal_tell(struct loop *l);
+/* In the middle of an answer, whose lines stand: tells what is in front of it. */
+void journal_tell_open(struct loop *l);
 /* The state alone, if it is another one: an answer has entered the conversation. */
 void journal_state(struct loop *l);
 /* What the record says is taken over; called once, by loop_open. -1 with *e. */
@@ -301,6 +306,8 @@ void reply_drop_incomplete(struct loop *l);
 void reply_keep_broken(struct loop *l);
 /* Moves the answer into history; nothing is stored if no block is left. */
 void reply_store(struct loop *l);
+/* An answer of an earlier process, whose turn and tokens count there. told: the state knows of its tokens. */
+void reply_leave_behind(struct loop *l, const struct usage *u, bool told);
 bool reply_is_cut(const struct reply *a);
 bool reply_is_refusal(const struct reply *a);
 bool reply_is_complete(const struct reply *a); /* a stop_reason and every block's end were seen */
@@ -346,6 +353,9 @@ int64_t results_refit(struct loop *l, int64_t most);
 
 /* ---- tools.c: phase 3 ---- */
 struct verdict loop_run_tools(struct loop *l);
+/* What an earlier process had still to do when all calls of an answer had their results: l->unfinished then, and */
+void tools_restore(struct loop *l);
+struct verdict loop_finish_round(struct loop *l);
 /* The same for an answer whose stream broke after a call with effects had started: its complete blocks are the answer.
  */
 struct verdict loop_salvage(struct loop *l);
@@ -354,6 +364,8 @@ struct verdict loop_salvage(struct loop *l);
 /* l->falls_back, and the verdict v is no Terminal: goes on with the next model. A Continue stands (what was begun is
  * kept), without one the turn starts again. */
 struct verdict loop_fall_back(struct loop *l, const struct verdict *v);
+/* The record says that the model was overloaded so often that another one was to be asked: l->owes_fallback then. */
+void loop_owe_fallback(struct loop *l);
 /* Another model is asked: what was learned of the one before. */
 void loop_forget_model(struct loop *l);
 /* And the thinking of that one, or of what stood behind something else. */
@@ -453,6 +465,8 @@ void loop_say(struct loop *l, const char *text);
 bool loop_must_wait(const struct loop *l);
 /* The same behind the newest results, or kept until it may be said. NULL: what was kept alone. */
 void loop_say_behind(struct loop *l, const char *text);
+/* Does it stand in the last message already? */
+bool loop_has_said(const struct loop *l, const char *text);
 
 /* The world is broken; what broke first is told. */
 static inline void loop_break(struct loop *l, const struct error *e)

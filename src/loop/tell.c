@@ -162,7 +162,8 @@ enum terminal_reason loop_tell_rest(struct loop *l)
 		return TERM_NONE;
 	loop_say_behind(l, NULL);
 	tell_attachments(l);
-	enum terminal_reason stopped = take_messages(l);
+	/* what was begun before goes first: the messages of this process are behind it */
+	enum terminal_reason stopped = l->unfinished ? TERM_NONE : take_messages(l);
 	if (!stopped)
 		warn_of_budget(l);
 	return stopped;

@@ -3,6 +3,7 @@
  * included, and their results enter history in call order.
  */
 #include "loop/state.h"
+#include "record/resume.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -49,57 +50,42 @@ static void run_calls(struct loop *l, struct message *m, struct buf *said, size_
 	*said = r.said;
 }
 
-/* The answer enters history, its calls run to their end, and their results follow it. */
-static struct verdict take_answer(struct loop *l, enum continue_reason how)
-{
-	struct loop_state next = l->state;
-	struct message *results = message_new(ROLE_USER);
-	struct buf said = BUF_INIT(0);
-	size_t unusable = 0, denied = l->ndenied;
+/* What the results leave to be judged. */
+struct round {
+	size_t calls, unusable;
+	const char *denied; /* the first call that was: its tool's name */
+	bool over_limit;
+	bool judged;  /* hooks about all of them need not be asked, */
+	bool went_on; /* and all that is told behind them is told */
+};
 
-	reply_accept_lines(l);
-	reply_store(l);
-	next.turn_count += !l->state.same_turn;
-	l->state.turn_count = next.turn_count; /* the answer is accepted, however this ends */
-	calls_queue(l, l->reply.message->n);
-	size_t ncalls = l->executor.n;
-	if (!results) {
-		calls_discard(l);
-		l->nomem = true;
-		return verdict_term(TERM_INTERNAL_ERROR);
-	}
-	run_calls(l, results, &said, &unusable);
-	bool over_limit = l->over_call_limit;
-	calls_forget(l);
-	if (history_add(l->state.messages, results) || context_round_ended(l->context, l->state.messages))
-		l->nomem = true;
-	l->nomem |= said.failed;
-	loop_say_behind(l, said.len ? buf_str(&said) : NULL);
-	buf_release(&said);
+/* All calls have their results in history, and what their hooks say is said: what follows from that. */
+static struct verdict end_round(struct loop *l, struct loop_state next, enum continue_reason how, const struct round *r)
+{
+	enum terminal_reason stopped = TERM_NONE;
+
 	if (l->nomem || l->broken)
 		return verdict_term(TERM_INTERNAL_ERROR);
 	if (loop_is_aborted(l))
 		return verdict_term(TERM_ABORTED_TOOLS);
 	if (loop_hook_ended(l))
 		return verdict_term(TERM_HOOK_STOPPED);
-	enum terminal_reason stopped = hooks_judge_batch(l);
-	if (stopped)
+	if (!r->judged && (stopped = hooks_judge_batch(l)))
 		return verdict_term(stopped);
-	if (l->cfg->denied_ends && l->ndenied > denied) {
-		loop_add_error(l, "a call of %s was denied, and permissions.on_denied is fail",
-		               l->denied[denied]->name);
+	if (l->cfg->denied_ends && r->denied) {
+		loop_add_error(l, "a call of %s was denied, and permissions.on_denied is fail", r->denied);
 		return verdict_term(TERM_PERMISSION_DENIED);
 	}
-	if (over_limit) {
+	if (r->over_limit) {
 		loop_add_error(l, "the tool call limit of %" PRId64 " is spent", l->cfg->max_tool_calls);
 		return verdict_term(TERM_BUDGET_EXHAUSTED);
 	}
-	next.malformed = unusable == ncalls ? next.malformed + 1 : 0;
+	next.malformed = r->unusable == r->calls ? next.malformed + 1 : 0;
 	if (next.malformed >= MAX_MALFORMED) {
 		loop_add_error(l, "%d answers in a row held nothing but unusable tool calls", MAX_MALFORMED);
 		return verdict_term(TERM_MALFORMED_TOOL_USE);
 	}
-	if ((stopped = loop_tell_rest(l)))
+	if (!r->went_on && (stopped = loop_tell_rest(l)))
 		return verdict_term(stopped);
 	if (how == CONT_NEXT_TURN) {
 		next.max_output_recovery_count = 0;
@@ -112,6 +98,39 @@ static struct verdict take_answer(struct loop *l, enum continue_reason how)
 	return verdict_go(how, &next);
 }
 
+/* The answer enters history, its calls run to their end, and their results follow it. */
+static struct verdict take_answer(struct loop *l, enum continue_reason how)
+{
+	struct loop_state next = l->state;
+	struct message *results = message_new(ROLE_USER);
+	struct buf said = BUF_INIT(0);
+	size_t denied = l->ndenied;
+	struct round r = { 0 };
+
+	reply_accept_lines(l);
+	reply_store(l);
+	next.turn_count += !l->state.same_turn;
+	l->state.turn_count = next.turn_count; /* the answer is accepted, however this ends */
+	calls_queue(l, l->reply.message->n);
+	r.calls = l->executor.n;
+	if (!results) {
+		calls_discard(l);
+		l->nomem = true;
+		return verdict_term(TERM_INTERNAL_ERROR);
+	}
+	run_calls(l, results, &said, &r.unusable);
+	r.over_limit = l->over_call_limit;
+	calls_forget(l);
+	if (history_add(l->state.messages, results) || context_round_ended(l->context, l->state.messages))
+		l->nomem = true;
+	l->nomem |= said.failed;
+	loop_say_behind(l, said.len ? buf_str(&said) : NULL);
+	buf_release(&said);
+	if (l->ndenied > denied)
+		r.denied = l->denied[denied]->name;
+	return end_round(l, next, how, &r);
+}
+
 struct verdict loop_run_tools(struct loop *l)
 {
 	return take_answer(l, CONT_NEXT_TURN);
@@ -121,4 +140,51 @@ struct verdict loop_salvage(struct loop *l)
 {
 	reply_keep_broken(l);
 	return take_answer(l, CONT_SALVAGED_STREAM);
+}
+
+/* ---- calls of an earlier process ---- */
+
+void tools_restore(struct loop *l)
+{
+	const struct resumed_batch *b = l->cfg->resume_batch;
+
+	reply_leave_behind(l, &b->usage, b->told);
+	if (b->ends_run) {
+		l->hook_end = strdup(b->ends_run);
+		l->nomem |= !l->hook_end;
+	}
+	l->unfinished = true;
+}
+
+/* Behind the results stands something that neither hooks of the calls nor those of a session's start did say: then
+ * those about all of them were asked. */
+static bool was_judged(const struct loop *l, const char *said)
+{
+	static const char start[] = "<system-reminder>\nThe SessionStart hook says:\n";
+	const struct history *h = l->state.messages;
+	const struct message *last = h->v[h->n - 1];
+
+	for (size_t i = 0; i < last->n; i++) {
+		const struct block *b = last->blocks[i];
+		if (b->kind == BLOCK_TEXT && !(said && strstr(b->text, said)) &&
+		    strncmp(b->text, start, sizeof start - 1) != 0)
+			return true;
+	}
+	return false;
+}
+
+struct verdict loop_finish_round(struct loop *l)
+{
+	const struct resumed_batch *b = l->cfg->resume_batch;
+	const struct round r = { .calls = b->calls,
+		                 .unusable = b->unusable,
+		                 .denied = b->denied,
+		                 .judged = b->went_on || b->ended || was_judged(l, b->said),
+		                 .went_on = b->went_on };
+
+	if (context_note_task(l->context, l->state.messages))
+		l->nomem = true;
+	struct verdict v = end_round(l, l->state, b->broke ? CONT_SALVAGED_STREAM : CONT_NEXT_TURN, &r);
+	l->unfinished = false;
+	return v;
 }

@@ -196,6 +196,19 @@ static void write_assistant(struct line *l)
 		jo_kstr(o, "error", v->error);
 }
 
+static void put_call(struct json_out *o, const struct event_call *v)
+{
+	jo_key(o, "quern_call");
+	jo_object(o);
+	if (v->say)
+		jo_kstr(o, "say", v->say);
+	if (v->ends_run)
+		jo_kstr(o, "ends_run", v->ends_run);
+	if (v->unusable)
+		jo_kbool(o, "unusable", true);
+	jo_end(o);
+}
+
 static void write_user(struct line *l)
 {
 	const struct event_user *v = &l->ev->u.user;
@@ -217,6 +230,8 @@ static void write_user(struct line *l)
 		key_raw(o, "tool_use_result", v->structured);
 	if (v->state && !l->bare)
 		key_raw(o, "quern_state", v->state);
+	if (v->call.say || v->call.ends_run || v->call.unusable)
+		put_call(o, &v->call);
 	if (v->synthetic)
 		jo_kbool(o, "isSynthetic", true);
 	if (v->replay)
@@ -252,6 +267,8 @@ static void write_api_retry(struct line *l)
 		jo_knull(o, "error_status");
 	jo_kstr(o, "error", v->category ? v->category : "unknown");
 	jo_kstr(o, "message", or_empty(v->text));
+	if (v->overloads)
+		jo_kint(o, "overloads", v->overloads);
 	if (!v->model)
 		return;
 	jo_kstr(o, "model", v->model);
@@ -367,6 +384,26 @@ static void write_model_switch(struct line *l)
 	jo_kstr(&l->out, "to", or_empty(v->to));
 }
 
+static void put_answer(struct json_out *o, const struct event_answer *v)
+{
+	jo_key(o, "answer");
+	jo_object(o);
+	jo_kstr(o, "id", or_empty(v->message_id));
+	jo_kstr(o, "model", or_empty(v->model));
+	jo_kstr(o, "stop_reason", or_empty(v->stop_reason));
+	jo_kstr(o, "stop_sequence", v->stop_sequence);
+	jo_kint(o, "blocks", (int64_t)v->blocks);
+	if (v->replied)
+		jo_kbool(o, "replied", true);
+	if (v->went_on)
+		jo_kstr(o, "went_on", v->went_on);
+	if (v->verified)
+		jo_kbool(o, "verified", true);
+	jo_key(o, "usage");
+	line_usage(o, v->usage);
+	jo_end(o);
+}
+
 static void write_history(struct line *l)
 {
 	const struct event_history *v = &l->ev->u.history;
@@ -387,6 +424,10 @@ static void write_history(struct line *l)
 		key_raw(o, "state", v->state);
 	if (v->sends)
 		jo_kbool(o, "sends", true);
+	if (v->open)
+		jo_kbool(o, "open", true);
+	if (v->answer)
+		put_answer(o, v->answer);
 	if (v->more)
 		jo_kbool(o, "more", true);
 }

@@ -108,11 +108,18 @@ struct event_assistant {
 	const struct usage *usage;               /* so far; final on the last line */
 	const char *error;                       /* error category, synthetic line only */
 };
+/* What a result leaves to be done when all calls of its answer have one. */
+struct event_call {
+	const char *say;      /* to the model, behind the results; NULL = nothing */
+	const char *ends_run; /* a hook said so, and why; NULL = none did */
+	bool unusable;        /* the call could not be understood */
+};
 struct event_user {
 	const struct block *block;
 	const struct message *message; /* in place of block: all of it */
 	const char *structured;        /* tool_use_result, raw JSON object or NULL */
 	const char *state;             /* what the call changed in tool/'s memory, raw JSON object or NULL */
+	struct event_call call;        /* of a result */
 	bool synthetic;                /* text of the program */
 	bool acted;                    /* the result of a call that may have had an effect */
 	bool replay;                   /* it came on stdin and is shown again */
@@ -124,6 +131,7 @@ struct event_retry {
 	int error_status; /* 0 = null */
 	const char *category;
 	const char *text;
+	int overloads; /* of the model that the run asks, in a row, this one included */
 	/* Of an attempt for a summary of the conversation that was paid; NULL = it was not. The status or
 	 * compact_boundary that follows counts it too: this is for a record that ends before. */
 	const char *model;
@@ -168,6 +176,15 @@ struct event_compact {
 struct event_switch {
 	const char *from, *to;
 };
+/* An answer that was accepted, and the conversation ends with it, in a record that has no line of it. */
+struct event_answer {
+	const char *message_id, *model, *stop_reason, *stop_sequence;
+	const struct usage *usage;
+	size_t blocks;       /* so many, the last ones of its message */
+	bool replied;        /* words of ours stand behind it */
+	const char *went_on; /* the Continue that was told, NULL = none */
+	bool verified;       /* the verification was asked, and did so last */
+};
 /* See record/talk.h. */
 struct event_history {
 	const char *messages; /* what the conversation is now, raw JSON array; NULL: what the lines made of it */
@@ -176,7 +193,9 @@ struct event_history {
 	size_t prompt_from, prompt_to;
 	const char *state; /* of loop/, raw JSON object that takes the place of the one before; NULL: as it was */
 	bool sends;        /* a request follows at once */
-	bool more;         /* the conversation is longer: its next messages come in the next event of this kind */
+	bool open;         /* an answer is coming in: its lines, which are behind all of this, stand as they are */
+	const struct event_answer *answer; /* how the answer ended that stands last; NULL: its lines tell */
+	bool more; /* the conversation is longer: its next messages come in the next event of this kind */
 };
 struct event_summary {
 	const char *round;         /* its name: the id of its first call */
@@ -334,7 +353,7 @@ int recorder_sync(struct recorder *r, struct error *e);
 int recorder_drain(struct recorder *r, const int64_t *deadline, struct error *e);
 bool recorder_gone(const struct recorder *r);
 const char *recorder_what_is_gone(const struct recorder *r); /* its name for people; NULL: nothing */
-bool recorder_named_file(const struct recorder *r); /* an event named a file in the run directory: keep it */
+bool recorder_named_file(const struct recorder *r);          /* an event named a file in the run directory: keep it */
 
 /* The JSON Schema that every stdout line obeys (--print-schema events). */
 void event_print_schema(struct buf *out);

@@ -354,6 +354,29 @@ void reader_drop_undecided(struct reader *rd)
 	release_answer(&rd->r->answer);
 }
 
+static void release_batch(struct resumed_batch *b)
+{
+	free(b->said);
+	free(b->ends_run);
+	free(b->denied);
+	*b = (struct resumed_batch){ 0 };
+}
+
+void reader_drop_batch(struct reader *rd)
+{
+	release_batch(&rd->r->batch);
+}
+
+struct resumed_batch *reader_open_batch(struct reader *rd)
+{
+	struct resumed_batch *b = &rd->r->batch;
+
+	if (!b->open)
+		b->first_state = rd->r->ntool_states;
+	b->open = true;
+	return b;
+}
+
 void resumed_release(struct resumed *r)
 {
 	history_release(&r->history);
@@ -378,5 +401,6 @@ void resumed_release(struct resumed *r)
 	free(r->interrupted);
 	session_totals_release(&r->totals);
 	release_answer(&r->answer);
+	release_batch(&r->batch);
 	*r = (struct resumed){ .history = HISTORY_INIT };
 }

@@ -76,6 +76,24 @@ struct resumed_answer {
 	bool verified;  /* the verification was asked, and did so last */
 };
 
+/*
+ * The newest answer had calls, and no line tells of a request with their results: what follows from these is still to
+ * be done, and said, so far as it is not in the conversation.
+ */
+struct resumed_batch {
+	bool open;              /* there is such an answer */
+	bool told;              /* the state that was told last knows of it */
+	bool broke;             /* it had no end */
+	bool went_on;           /* the Continue was told: only what it means for the state is left */
+	bool ended;             /* the run came to its end behind it: it is not ended for the same reason once more */
+	struct usage usage;     /* of the answer */
+	size_t calls, unusable; /* that have results; of them, that could not be understood */
+	size_t first_state;     /* the states of tool/ from there on are of its calls */
+	char *said;             /* by hooks of the calls, beside the results */
+	char *ends_run;         /* one of them said so, and why */
+	char *denied;           /* the tool of the first call that was denied */
+};
+
 struct resumed {
 	struct history
 	        history; /* valid for a request if it ends with a message of the user's; may end with an answer */
@@ -90,6 +108,9 @@ struct resumed {
 	char *result_line;           /* then: that line, whole */
 	char *loop_state;            /* the newest, a JSON object that loop/ wrote (deps.emit of EVENT_HISTORY); NULL */
 	struct resumed_answer answer;
+	struct resumed_batch batch;
+	bool overloads_told; /* since then: the model that is asked was overloaded so often in a row */
+	int overloads;
 	char **summaries; /* lines about rounds: the name of one, its line, ...; NULL terminated, may be NULL */
 	struct resumed_state *tool_states; /* in order; tool/ wrote them */
 	size_t ntool_states;

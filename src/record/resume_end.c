@@ -181,6 +181,7 @@ static int answer_call(struct reader *rd, const struct block *use)
 	int rc = b && talk_line(&rd->talk, ROLE_USER, NO_LINE, b, true) == 0 ? 0 : -1;
 
 	block_unref(b);
+	reader_open_batch(rd)->calls++;
 	return rc || note_interrupted(rd->r, use, started) ? -1 : 0;
 }
 

@@ -4,6 +4,8 @@
 
 #include "record/resume_private.h"
 
+#define MANY 1000 /* overloads in a row: another model is asked before that */
+
 static int replace(char **s, char *text)
 {
 	free(*s);
@@ -102,6 +104,10 @@ static int take_result(struct reader *rd, const struct json *doc, struct error *
 	free(name);
 	r->ended = r->reason != TERM_NONE;
 	reader_drop_undecided(rd);
+	r->batch.ended = true;
+	free(r->batch.ends_run);
+	free(r->batch.denied);
+	r->batch.ends_run = r->batch.denied = NULL;
 	rd->spent.same_turn = false;
 	return nomem_if(replace(&r->result_line, strndup(doc->text, doc->len)) || spent_result(rd, doc), e);
 }
@@ -125,15 +131,45 @@ static int take_prompt(struct reader *rd, const struct json *doc, int range)
 	return rc;
 }
 
-static int take_history(struct reader *rd, const struct json *doc, struct error *e)
+/* How an answer ended: a turn that goes on is no new one. */
+static int note_end(struct reader *rd, const struct json *doc, int message)
 {
-	int messages = member(doc, "messages"), state = member(doc, "state"), prompt = member(doc, "prompt");
+	struct resumed_answer *a = &rd->r->answer;
 
-	if (messages >= 0 && talk_set(&rd->talk, doc, messages, e))
+	if (replace(&a->stop_reason, json_strdup(doc, json_get(doc, message, "stop_reason"), NULL)) ||
+	    take_text(&a->stop_sequence, doc, json_get(doc, message, "stop_sequence")) ||
+	    take_text(&a->model, doc, json_get(doc, message, "model")) ||
+	    take_text(&a->message_id, doc, json_get(doc, message, "id")))
 		return -1;
+	rd->spent.same_turn = !rd->has_calls && (!strcmp(a->stop_reason, "pause_turn") ||
+	                                         !strcmp(a->stop_reason, "model_context_window_exceeded"));
+	return 0;
+}
+
+/* What is told in the middle of an answer stands in front of it. */
+static int set_in_front(struct talk *t, const struct json *doc, int messages, struct error *e)
+{
+	struct talk_lifted lines;
+
+	if (talk_lift(t, &lines))
+		return error_nomem(e);
+	int rc = talk_set(t, doc, messages, e);
+	return talk_put_back(t, &lines) ? error_nomem(e) : rc;
+}
+
+static int take_conversation(struct reader *rd, const struct json *doc, struct error *e)
+{
+	int messages = member(doc, "messages");
+
 	rd->told |= messages >= 0;
 	rd->in_pieces = false;
 	json_bool(doc, member(doc, "more"), &rd->in_pieces);
+	if (is_true(doc, member(doc, "open"))) {
+		rd->cut = false; /* words within it stand in front of it now */
+		return messages >= 0 ? set_in_front(&rd->talk, doc, messages, e) : 0;
+	}
+	if (messages >= 0 && talk_set(&rd->talk, doc, messages, e))
+		return -1;
 	/* A state alone is told before there are results, and does not say what is kept of an answer; one that had no
 	 * end until then was cut in a block that is not shown. */
 	if (messages >= 0 || is_true(doc, member(doc, "sends")))
@@ -141,11 +177,42 @@ static int take_history(struct reader *rd, const struct json *doc, struct error 
 	else
 		rd->cut |= rd->nanswer > 0;
 	rd->talk.open = false;
+	return 0;
+}
+
+/* Of an answer that stands in another record. */
+static int take_end(struct reader *rd, const struct json *doc, int answer)
+{
+	struct resumed_answer *a = &rd->r->answer;
+	int64_t blocks = json_int_or(doc, json_get(doc, answer, "blocks"), 0);
+
+	if (json_type(doc, json_get(doc, answer, "stop_reason")) != JSON_STRING)
+		return 0;
+	reader_drop_undecided(rd);
+	a->nblocks = blocks > 0 ? (size_t)blocks : 0;
+	a->replied = is_true(doc, json_get(doc, answer, "replied"));
+	a->verified = is_true(doc, json_get(doc, answer, "verified"));
+	usage_read(&a->usage, doc, json_get(doc, answer, "usage"));
+	return note_end(rd, doc, answer) || take_text(&a->went_on, doc, json_get(doc, answer, "went_on")) ? -1 : 0;
+}
+
+static int take_history(struct reader *rd, const struct json *doc, struct error *e)
+{
+	int state = member(doc, "state"), prompt = member(doc, "prompt"), answer = member(doc, "answer");
+
+	if (take_conversation(rd, doc, e))
+		return -1;
 	if (json_type(doc, state) == JSON_OBJECT && replace(&rd->r->loop_state, json_rawdup(doc, state)))
 		return error_nomem(e);
-	rd->r->answer.told |= json_type(doc, state) == JSON_OBJECT;
+	if (json_type(doc, answer) == JSON_OBJECT && rd->elsewhere && take_end(rd, doc, answer))
+		return error_nomem(e);
+	if (json_type(doc, state) == JSON_OBJECT) {
+		rd->r->answer.told = rd->r->batch.told = true;
+		rd->r->overloads_told = false;
+	}
 	if (is_true(doc, member(doc, "sends")) || json_type(doc, prompt) == JSON_ARRAY) {
 		reader_drop_undecided(rd);
+		reader_drop_batch(rd);
 		not_ended(rd->r);
 	}
 	if (spent_history(rd, doc, state))
@@ -201,6 +268,7 @@ static int begin_answer(struct reader *rd, const struct json *doc, int message)
 		return 0;
 	reader_forget_answer(rd);
 	reader_drop_undecided(rd);
+	reader_drop_batch(rd);
 	rd->nblocks = 0;
 	rd->has_calls = false;
 	return json_type(doc, id) == JSON_STRING ? replace(&rd->answer_id, json_strdup(doc, id, NULL)) : 0;
@@ -218,6 +286,8 @@ static int note_undecided(struct reader *rd, const struct json *doc, int message
 {
 	struct resumed_answer *a = &rd->r->answer;
 
+	rd->r->overloads_told = true;
+	rd->r->overloads = 0;
 	if (json_type(doc, json_get(doc, message, "stop_reason")) != JSON_STRING) {
 		reader_drop_undecided(rd);
 		return 0;
@@ -225,15 +295,13 @@ static int note_undecided(struct reader *rd, const struct json *doc, int message
 	a->nblocks = rd->nblocks;
 	a->usage = rd->spent.usage;
 	a->told = a->replied = a->verified = false;
-	if (replace(&a->stop_reason, json_strdup(doc, json_get(doc, message, "stop_reason"), NULL)) ||
-	    take_text(&a->stop_sequence, doc, json_get(doc, message, "stop_sequence")) ||
-	    take_text(&a->model, doc, json_get(doc, message, "model")) ||
-	    take_text(&a->message_id, doc, json_get(doc, message, "id")))
+	if (note_end(rd, doc, message))
 		return -1;
-	rd->spent.same_turn = !rd->has_calls && (!strcmp(a->stop_reason, "pause_turn") ||
-	                                         !strcmp(a->stop_reason, "model_context_window_exceeded"));
-	if (rd->has_calls) /* their results follow */
+	if (rd->has_calls) { /* their results follow */
 		reader_drop_undecided(rd);
+		reader_drop_batch(rd);
+		reader_open_batch(rd)->usage = rd->spent.usage;
+	}
 	return 0;
 }
 
@@ -282,6 +350,32 @@ static int note_state(struct resumed *r, const char *id, char *json)
 	return 0;
 }
 
+/* What its calls' results leave to be done. */
+static int note_result(struct reader *rd, const struct json *doc)
+{
+	bool broke = rd->r->batch.open ? rd->r->batch.broke : rd->nanswer > 0;
+	struct resumed_batch *b = reader_open_batch(rd);
+	int call = member(doc, "quern_call"), say = json_get(doc, call, "say"), n = 0;
+	struct buf said = BUF_INIT(BUF_HUGE);
+
+	b->broke = broke;
+	b->calls++;
+	b->unusable += is_true(doc, json_get(doc, call, "unusable"));
+	if (json_type(doc, say) == JSON_STRING) {
+		buf_addf(&said, "%s%s", b->said ? b->said : "", b->said ? "\n" : "");
+		n = json_str(doc, say, &said) || replace(&b->said, buf_take(&said, NULL));
+		buf_release(&said);
+	}
+	return n || take_text(&b->ends_run, doc, json_get(doc, call, "ends_run")) ? -1 : 0;
+}
+
+static int take_denied(struct reader *rd, const struct json *doc, struct error *e)
+{
+	struct resumed_batch *b = &rd->r->batch;
+
+	return b->denied ? 0 : nomem_if(take_text(&b->denied, doc, member(doc, "tool_name")), e);
+}
+
 static int take_user(struct reader *rd, const struct json *doc, struct error *e)
 {
 	int content = json_path(doc, json_root(doc), "message.content"), state = member(doc, "quern_state");
@@ -307,7 +401,9 @@ static int take_user(struct reader *rd, const struct json *doc, struct error *e)
 			rc = b ? add_line(rd, ROLE_USER, uuid, b, true, e) : -1;
 		bool result = rc == 0 && !alien && b->kind == BLOCK_TOOL_RESULT;
 		rd->spent.now.tool_calls += result;
-		if (result && json_type(doc, state) == JSON_OBJECT)
+		if (result && note_result(rd, doc))
+			rc = error_nomem(e);
+		if (rc == 0 && result && json_type(doc, state) == JSON_OBJECT)
 			rc = nomem_if(note_state(rd->r, b->id, json_rawdup(doc, state)), e);
 		block_unref(b);
 	}
@@ -324,6 +420,7 @@ static int take_tombstone(struct reader *rd, const struct json *doc, struct erro
 			talk_withdraw(&rd->talk, uuid);
 	reader_forget_answer(rd);
 	reader_drop_undecided(rd);
+	reader_drop_batch(rd);
 	reader_forget_begun(rd, NULL);
 	rd->talk.open = false;
 	return nomem_if(spent_tombstone(rd, doc), e);
@@ -444,6 +541,9 @@ static int take_transition(struct reader *rd, const struct json *doc, struct err
 	struct resumed_answer *a = &rd->r->answer;
 
 	rd->spent.sent = true;
+	if (json_eq(doc, member(doc, "reason"), continue_row(CONT_NEXT_TURN)->name) ||
+	    json_eq(doc, member(doc, "reason"), continue_row(CONT_SALVAGED_STREAM)->name))
+		rd->r->batch.went_on = rd->r->batch.open;
 	if (json_eq(doc, member(doc, "source"), "verify"))
 		a->verified = true;
 	return nomem_if(take_text(&a->went_on, doc, member(doc, "reason")), e);
@@ -458,7 +558,18 @@ static int take_hook(struct reader *rd, const struct json *doc, struct error *e)
 
 static int take_retry(struct reader *rd, const struct json *doc, struct error *e)
 {
+	rd->r->overloads_told = true;
+	rd->r->overloads = (int)json_int_or(doc, member(doc, "overloads"), 0) % MANY;
 	return nomem_if(spent_retry(rd, doc), e);
+}
+
+/* What follows is told by the state; until then it is known that the next one is to be asked. */
+static int take_switch(struct reader *rd, const struct json *doc, struct error *e)
+{
+	(void)doc, (void)e;
+	rd->r->overloads_told = true;
+	rd->r->overloads = MANY;
+	return 0;
 }
 
 /* ---- all of them ---- */
@@ -481,6 +592,8 @@ static const struct row {
 	{ "system", "status", CUT_WILL_DO, take_status },
 	{ "system", "hook_response", CUT_WILL_DO, take_hook },
 	{ "system", "api_retry", CUT_WILL_DO, take_retry },
+	{ "system", "quern_model_switch", CUT_WILL_DO, take_switch },
+	{ "system", "permission_denied", CUT_WILL_DO, take_denied },
 	{ "system", "quern_transition", CUT_WILL_DO, take_transition },
 };
 

@@ -63,8 +63,10 @@ int reader_note_place(struct reader *rd, const struct json *doc, struct error *e
 /* Is it to be whole? Is it of no use, and the conversation not what it was, if it is not? */
 bool reader_wants_whole(const struct json *doc);
 bool reader_needs_whole(const struct json *doc);
-void reader_forget_session(struct reader *rd); /* another one begins */
-void reader_drop_undecided(struct reader *rd); /* all that followed from the newest answer was done */
+void reader_forget_session(struct reader *rd);              /* another one begins */
+void reader_drop_undecided(struct reader *rd);              /* all that followed from the newest answer was done */
+void reader_drop_batch(struct reader *rd);                  /* or from its calls */
+struct resumed_batch *reader_open_batch(struct reader *rd); /* the one of the newest results */
 
 /* ---- resume_spent.c ---- */
 void spent_time(struct reader *rd, int64_t ms);

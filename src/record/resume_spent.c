@@ -75,13 +75,17 @@ int spent_history(struct reader *rd, const struct json *doc, int state)
 {
 	struct spent *s = &rd->spent;
 	int model = json_get(doc, state, "model");
-	bool sends = false;
+	bool sends = false, open = false;
 
 	if (json_bool(doc, json_get(doc, json_root(doc), "sends"), &sends) && sends)
 		s->sent = true;
 	if (json_type(doc, state) != JSON_OBJECT)
 		return 0;
 	s->now.requests = s->earlier - s->before.requests + count(doc, state, "requests");
+	if (json_bool(doc, json_get(doc, json_root(doc), "open"), &open) && open && s->now.requests) {
+		s->now.requests--; /* that of the answer which is coming in */
+		s->sent = true;
+	}
 	if (json_type(doc, model) != JSON_STRING)
 		return 0;
 	free(s->asked);

@@ -58,10 +58,15 @@ const struct schema_field schema_assistant[] = {
 };
 
 const struct schema_field schema_user[] = {
-	{ "message", REF("user_message"), false }, { "parent_tool_use_id", NULL_ONLY, false },
-	{ "tool_use_result", OBJECT, true },       { "quern_state", OBJECT, true },
-	{ "isSynthetic", TRUE_ONLY, true },        { "isReplay", TRUE_ONLY, true },
-	{ "quern_output_file", STR, true },        END,
+	{ "message", REF("user_message"), false },
+	{ "parent_tool_use_id", NULL_ONLY, false },
+	{ "tool_use_result", OBJECT, true },
+	{ "quern_state", OBJECT, true },
+	{ "quern_call", REF("call_rest"), true },
+	{ "isSynthetic", TRUE_ONLY, true },
+	{ "isReplay", TRUE_ONLY, true },
+	{ "quern_output_file", STR, true },
+	END,
 };
 
 const struct schema_field schema_stream[] = {
@@ -78,6 +83,7 @@ const struct schema_field schema_api_retry[] = {
 	{ "error_status", COUNT_NULL, false },
 	{ "error", REF("error_category"), false },
 	{ "message", STR, false },
+	{ "overloads", COUNT, true },
 	{ "model", STR, true },
 	{ "usage", REF("usage"), true },
 	END,
@@ -146,6 +152,8 @@ const struct schema_field schema_history[] = {
 	{ "prompt", RANGE, true },
 	{ "state", OBJECT, true },
 	{ "sends", BOOL, true },
+	{ "open", TRUE_ONLY, true },
+	{ "answer", REF("history_answer"), true },
 	{ "more", BOOL, true },
 	END,
 };
@@ -325,6 +333,24 @@ static const struct schema_field session_totals[] = {
 	{ "models", "{\"type\":\"object\",\"additionalProperties\":{\"$ref\":\"#/$defs/session_model\"}}", false },
 	END,
 };
+static const struct schema_field call_rest[] = {
+	{ "say", STR, true },
+	{ "ends_run", STR, true },
+	{ "unusable", TRUE_ONLY, true },
+	END,
+};
+static const struct schema_field history_answer[] = {
+	{ "id", STR, false },
+	{ "model", STR, false },
+	{ "stop_reason", STR, false },
+	{ "stop_sequence", STR_NULL, false },
+	{ "blocks", COUNT, false },
+	{ "replied", TRUE_ONLY, true },
+	{ "went_on", STR, true },
+	{ "verified", TRUE_ONLY, true },
+	{ "usage", REF("usage"), false },
+	END,
+};
 static const struct schema_field tool_state[] = {
 	{ "tool_use_id", STR, false },
 	{ "state", OBJECT, false },
@@ -417,6 +443,8 @@ static const struct {
 	{ "session_model", session_model },
 	{ "session_totals", session_totals },
 	{ "tool_state", tool_state },
+	{ "call_rest", call_rest },
+	{ "history_answer", history_answer },
 };
 
 /* The content blocks that are known. The API owns their shape and may add members, but tool_result is ours. */

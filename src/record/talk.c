@@ -39,7 +39,12 @@ int talk_line(struct talk *t, enum role role, const char *uuid, struct block *b,
 
 	if (role == ROLE_ASSISTANT && last_role(&t->history) == ROLE_USER)
 		settle(t);
-	t->open = role == ROLE_ASSISTANT && !ends;
+	if (role == ROLE_ASSISTANT && !t->open)
+		t->open_from = t->nnamed;
+	if (role == ROLE_ASSISTANT)
+		t->open = !ends;
+	else if (b && b->kind == BLOCK_TOOL_RESULT) /* words may come in the middle of an answer, results do not */
+		t->open = false;
 	if (!b || block_is_blank(b)) /* which is shown, but never stored */
 		return 0;
 	if (remember(t, uuid, b) || !(m = message_new(role)))
@@ -109,6 +114,52 @@ void talk_withdraw(struct talk *t, const char *uuid)
 		t->open = false;
 		return;
 	}
+}
+
+static bool is_answers(const struct history *h, const struct block *b)
+{
+	for (size_t i = h->n; i-- > 0;)
+		for (size_t k = h->v[i]->n; k-- > 0;)
+			if (h->v[i]->blocks[k] == b)
+				return h->v[i]->role == ROLE_ASSISTANT;
+	return false;
+}
+
+int talk_lift(struct talk *t, struct talk_lifted *lifted)
+{
+	size_t kept = t->open_from;
+
+	*lifted = (struct talk_lifted){ malloc((t->nnamed + 1) * sizeof *lifted->v), 0 };
+	if (!lifted->v)
+		return -1;
+	for (size_t i = kept; t->open && i < t->nnamed; i++) {
+		struct talk_named named = t->named[i];
+		if (!is_answers(&t->history, named.block)) {
+			t->named[kept++] = named;
+			continue;
+		}
+		block_ref(named.block);
+		drop_block(&t->history, named.block);
+		lifted->v[lifted->n++] = named;
+	}
+	if (t->open)
+		t->nnamed = kept;
+	return 0;
+}
+
+int talk_put_back(struct talk *t, struct talk_lifted *lifted)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < lifted->n; i++) {
+		struct talk_named *named = &lifted->v[i];
+		if (rc == 0)
+			rc = talk_line(t, ROLE_ASSISTANT, named->uuid, named->block, false);
+		block_unref(named->block);
+	}
+	free(lifted->v);
+	*lifted = (struct talk_lifted){ 0 };
+	return rc;
 }
 
 /* ---- the writer's question ---- */

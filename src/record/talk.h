@@ -30,11 +30,18 @@ struct talk_named { /* a line whose block may still be taken back */
 	struct block *block; /* borrowed from the history */
 };
 
+/* Lines of an answer that is coming in, while something is told that stands in front of it. */
+struct talk_lifted {
+	struct talk_named *v; /* owned; with a reference to each block */
+	size_t n;
+};
+
 struct talk {
 	struct history history;
 	struct talk_named *named; /* since the last request; owned */
 	size_t nnamed, named_cap;
-	bool open; /* the last message is an answer whose end (a line with a stop_reason) was not seen */
+	bool open;        /* an answer is coming in: its end (a line with a stop_reason) was not seen */
+	size_t open_from; /* its lines are those that are named from there on */
 	/* the real conversation as it was when the two were last seen to be equal: so that asking costs what a turn
 	 * added, and not the whole conversation */
 	size_t same_messages, same_blocks;
@@ -56,6 +63,11 @@ void talk_withdraw(struct talk *t, const char *uuid);
  * messages alone, and the rest is to be asked for next: a long conversation of which nothing is known is told in pieces
  * of about `most` bytes, and never held as one text. -1: no memory. */
 int talk_tell(struct talk *t, const struct history *real, size_t most, struct buf *out);
+/* Takes the answer off whose lines are coming in: what is told or set meanwhile is what stands in front of it. -1: no
+ * memory, and nothing is taken off. */
+int talk_lift(struct talk *t, struct talk_lifted *lifted);
+/* And puts it back. -1: no memory. */
+int talk_put_back(struct talk *t, struct talk_lifted *lifted);
 /* The reader's part: takes the list over. -1 with *e: no memory, or it says what cannot be. */
 int talk_set(struct talk *t, const struct json *doc, int list, struct error *e);
 void talk_release(struct talk *t);

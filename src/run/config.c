@@ -149,6 +149,8 @@ static void fill_resumed(struct world *w, struct loop_config *c)
 	c->resume_state = w->record.loop_state;
 	c->resume_ended = w->record.ended;
 	c->resume_answer = w->goes_on && w->record.answer.stop_reason ? &w->record.answer : NULL;
+	c->resume_batch = w->resumes && w->record.batch.open ? &w->record.batch : NULL;
+	c->resume_overloads = w->resumes && w->record.overloads_told ? &w->record.overloads : NULL;
 	c->resume_summaries = (const char *const *)w->record.summaries;
 	c->resume_talk = w->resumes ? &w->talk : NULL;
 	c->resume_paid = w->resumes ? &w->record.totals : NULL;

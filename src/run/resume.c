@@ -167,13 +167,14 @@ static int add_shown(const struct message *m, struct id_set **ids)
 static int restore_tools(struct world *w, struct error *e)
 {
 	const struct resumed *r = &w->record;
+	size_t newest = r->batch.open ? r->batch.first_state : r->ntool_states;
 	struct id_set *shown = NULL;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < w->history.n; i++)
 		rc = add_shown(w->history.v[i], &shown);
 	for (size_t i = 0; rc == 0 && i < r->ntool_states; i++)
-		rc = toolbox_restore(w->toolbox, r->tool_states[i].json, e) ? -2 : 0;
+		rc = toolbox_restore(w->toolbox, r->tool_states[i].json, i >= newest, e) ? -2 : 0;
 	if (rc == 0)
 		toolbox_restored(w->toolbox, shown);
 	id_set_free(shown);

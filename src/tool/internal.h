@@ -180,6 +180,7 @@ struct made_row {
 struct touched_dir {
 	char *path;      /* real; owned */
 	uint64_t number; /* of the call */
+	bool told;       /* by a result's state */
 };
 
 struct touched {
@@ -271,6 +272,9 @@ bool shell_cwd_take(struct toolbox *t, int *fd);
 /* A call has found something at the real path. Without memory it is forgotten: nothing depends on it. */
 void touched_note(const struct call *c, const char *path, bool is_dir);
 void touched_release(struct toolbox *t);
+bool touched_is_new(const struct toolbox *t);
+void touched_tell(struct toolbox *t, struct json_out *o); /* as a member, what is new */
+int touched_restore(struct toolbox *t, const char *path, bool told);
 
 /* ---- background commands ---- */
 

@@ -64,7 +64,7 @@ void state_tell(struct toolbox *t, struct tool_result *out)
 	struct buf b = BUF_INIT(BUF_HUGE);
 	struct json_out o;
 
-	if (!t->state.changed && !t->cwd_changed && !t->todos_changed)
+	if (!t->state.changed && !t->cwd_changed && !t->todos_changed && !touched_is_new(t))
 		return;
 	json_out_init(&o, &b);
 	jo_object(&o);
@@ -75,11 +75,24 @@ void state_tell(struct toolbox *t, struct tool_result *out)
 		jo_key(&o, "todos");
 		jo_raw(&o, t->todos, strlen(t->todos));
 	}
+	touched_tell(t, &o);
 	jo_end(&o);
 	t->cwd_changed = t->todos_changed = false;
 	free(out->state);
 	out->state = b.failed ? NULL : buf_take(&b, NULL);
 	buf_release(&b);
+}
+
+static int restore_touched(struct toolbox *t, const struct json *doc, bool told)
+{
+	int dirs = json_get(doc, json_root(doc), "touched"), rc = 0;
+
+	for (int d = json_first(doc, dirs); d >= 0 && !rc; d = json_next(doc, dirs, d)) {
+		char *dir = json_strdup(doc, d, NULL);
+		rc = dir ? touched_restore(t, dir, told) : 0;
+		free(dir);
+	}
+	return rc;
 }
 
 /* What it tells of other calls, which were done when it was made, stays told. */
@@ -98,6 +111,7 @@ void state_retell(struct toolbox *t, struct tool_result *res)
 	}
 	t->cwd_changed |= json_get(&doc, json_root(&doc), "cwd") >= 0;
 	t->todos_changed |= json_get(&doc, json_root(&doc), "todos") >= 0;
+	(void)restore_touched(t, &doc, false);
 	json_release(&doc);
 	state_tell(t, res);
 }
@@ -180,7 +194,7 @@ static int restore_todos(struct toolbox *t, const struct json *doc, int tok, str
 	return t->todos ? 0 : error_nomem(e);
 }
 
-int toolbox_restore(struct toolbox *t, const char *state, struct error *e)
+int toolbox_restore(struct toolbox *t, const char *state, bool newest, struct error *e)
 {
 	struct json doc;
 	int rc;
@@ -194,6 +208,8 @@ int toolbox_restore(struct toolbox *t, const char *state, struct error *e)
 		rc = restore_record(t, &doc, f, e);
 	if (!rc && cwd)
 		shell_cwd_restore(t, cwd);
+	if (!rc && newest && restore_touched(t, &doc, true))
+		rc = error_nomem(e);
 	free(cwd);
 	json_release(&doc);
 	return rc;

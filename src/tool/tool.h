@@ -123,9 +123,9 @@ void toolbox_answer_withdrawn(struct toolbox *t);
  * not seen, so that it is shown again and is not written over unseen. */
 void toolbox_forget(struct toolbox *t, const char *tool_use_id);
 /* What an earlier run noted: tool_result.state of each call that stood, in their order, before any call is made here.
- * What cannot be had again (a directory that is gone) is as at the beginning. -1 with *e: it is no such state, or no
- * memory. */
-int toolbox_restore(struct toolbox *t, const char *state, struct error *e);
+ * What cannot be had again (a directory that is gone) is as at the beginning. newest: of a call behind whose results
+ * nothing was told yet, so that toolbox_touched has its directories. -1 with *e: it is no such state, or no memory. */
+int toolbox_restore(struct toolbox *t, const char *state, bool newest, struct error *e);
 /* Behind all of them: the calls whose results stand in the conversation as they came, see toolbox_forget. */
 void toolbox_restored(struct toolbox *t, const struct id_set *shown);
 /* Does a call with that input fall under one permission rule? See permissions_meets. */

@@ -34,8 +34,43 @@ void touched_note(const struct call *c, const char *path, bool is_dir)
 		return;
 	}
 	memmove(d->v + i + 1, d->v + i, (d->n - i) * sizeof *d->v);
-	d->v[i] = (struct touched_dir){ dir, c->number };
+	d->v[i] = (struct touched_dir){ dir, c->number, false };
 	d->n++;
+}
+
+bool touched_is_new(const struct toolbox *t)
+{
+	for (size_t i = 0; i < t->touched.n; i++)
+		if (!t->touched.v[i].told)
+			return true;
+	return false;
+}
+
+void touched_tell(struct toolbox *t, struct json_out *o)
+{
+	if (!touched_is_new(t))
+		return;
+	jo_key(o, "touched");
+	jo_array(o);
+	for (size_t i = 0; i < t->touched.n; i++) {
+		if (!t->touched.v[i].told)
+			jo_str(o, t->touched.v[i].path);
+		t->touched.v[i].told = true;
+	}
+	jo_end(o);
+}
+
+int touched_restore(struct toolbox *t, const char *path, bool told)
+{
+	struct touched *d = &t->touched;
+	char *dir = strdup(path);
+
+	if (!dir || d->n == TOUCHED_MOST || ARRAY_GROW(d->v, d->n, d->cap)) {
+		free(dir);
+		return dir ? 0 : -1;
+	}
+	d->v[d->n++] = (struct touched_dir){ dir, 0, told };
+	return 0;
 }
 
 void touched_release(struct toolbox *t)

@@ -11,12 +11,11 @@ ends() {
 	jq -rn '[inputs] | to_entries | reduce .[] as {key: $i, value: $l} ({n: 0, in: false, out: []};
 		if $l.type == "assistant" and $l.message.model != "<synthetic>"
 			then .in = ($l.message.stop_reason != null and $l.message.content[0].type != "tool_use")
-			| .skip = $l.message.stop_reason == "model_context_window_exceeded" # the summary is made anew
 			| if $l.message.stop_reason then .n += 1 else . end
 		elif $l.type == "result" or $l.sends then .in = false
 		elif $l.subtype == "quern_tombstone" or $l.subtype == "compact_boundary" then .n += 1 | .in = false
-		else .skip = false end
-		| if .in and (.skip | not) then .out += ["\($i + 1) \(.n) \($l.subtype // $l.type)"] else . end) | .out[]' "$1"
+		else . end
+		| if .in then .out += ["\($i + 1) \(.n) \($l.subtype // $l.type)"] else . end) | .out[]' "$1"
 }
 
 # at_each_end ANSWERS ARGUMENT...: the run is killed there, each time, and gone on with: it sends what it had sent, and
@@ -35,21 +34,47 @@ at_each_end() {
 	[ -s "$T/ends" ]
 	while read -r line n what; do
 		head -n "$line" "$T/straight.ndjson" >"$F"
-		rm -rf "$T/log"
-		mkdir "$T/log"
-		jq -c ".[$n:]" <<<"$s" >"$T/script.json"
-		serve_file --no-check
-		before
-		q "$@" --resume "$F" --events "$F"
-		stop_server
-		echo "behind line $line ($what), answer $n"
-		same_end || { show; return 1; }
-		for ((i = 1; i <= $(requests); i++)); do
-			cmp "$(request $i)" "$(printf '%s/log.straight/%03d.json' "$T" $((n + i)))"
-		done
-		is "$((n + $(requests)))" "$(find "$T/log.straight" -name '[0-9]*.json' | wc -l)"
+		go_on "$F" "$F" "$@"
+		[ -z "$twice" ] || killed_again "$@"
 	done <"$T/ends"
 }
+# go_on FROM TO ARGUMENT...: what is left of the script, as it was
+go_on() {
+	local from=$1 to=$2
+	shift 2
+	rm -rf "$T/log"
+	mkdir "$T/log"
+	jq -c ".[$n:]" <<<"$s" >"$T/script.json"
+	serve_file --no-check
+	before
+	q "$@" --resume "$from" --events "$to"
+	stop_server
+	echo "behind line $line ($what), answer $n"
+	same_end || { show; return 1; }
+	for ((i = 1; i <= $(requests); i++)); do
+		cmp "$(request $i)" "$(printf '%s/log.straight/%03d.json' "$T" $((n + i)))"
+	done
+	is "$((n + $(requests)))" "$(find "$T/log.straight" -name '[0-9]*.json' | wc -l)"
+}
+# Gone on with in another file, and killed there, before the next request is told of, too.
+killed_again() {
+	local first last k
+	[ "$what" != quern_transition ] || return 0 # one request more or less: it is counted once
+	head -n "$line" "$T/straight.ndjson" >"$F"
+	rm -f "$T/other"
+	go_on "$F" "$T/other" "$@"
+	cp "$T/other" "$T/other.whole"
+	first=$(jq -sr 'map(.subtype == "quern_history" and (.more | not)) | index(true) + 1' "$T/other.whole")
+	last=$(jq -sr 'map(.sends or .type == "result") | index(true) + 1' "$T/other.whole")
+	[ -n "$first" ]
+	for ((k = first; k < last; k++)); do
+		head -n "$k" "$T/other.whole" >"$T/other"
+		what=$(tail -n 1 "$T/other" | jq -r '.subtype // .type')
+		echo "and behind line $k of the other file"
+		go_on "$T/other" "$T/other" "$@"
+	done
+}
+twice=''
 before() { :; }
 straight() {
 	before
@@ -143,9 +168,18 @@ cut() { printf '{"text":"%s","stop_reason":"max_tokens"}' "$1"; }
 	NO_CHECK=--no-check
 	seq 1000 1400 >a
 	at_each_end "$(script "$(call Read '{"file_path":"a"}' r1)" "$(bash_call 'cat a a')" "$(bash_call 'cat a a')" \
-		'{"text":"part","stop_reason":"model_context_window_exceeded"}' "$(say 'a summary')" "$(say end)")" -p "Do it" \
+		'{"content":[{"thinking":"hm","signature":"s"},{"text":"par"},{"text":"t"}],"stop_reason":"model_context_window_exceeded"}' "$(say 'a summary')" "$(say end)")" -p "Do it" \
 		-m tiny --set context.window=12000 --allowedTools Bash
 	is "$(result .result)" end
+}
+
+@test "gone on with in another file and killed there: what had followed from the answer follows" {
+	twice=1
+	at_each_end "$(script "$(say 'all done')")" -p "Do it"
+	at_each_end "$(script "$(cut one)" "$(say end)")" -p "Do it" --set model.max_output_tokens=100
+	at_each_end "$(script '{"text":"wait","stop_reason":"pause_turn"}' "$(say end)")" -p "Do it"
+	at_each_end "$(script '{"text":"a","usage":{"output_tokens":600}}' '{"text":"b","usage":{"output_tokens":100}}')" \
+		-p "Do it" --set limits.token_target=700
 }
 
 @test "an empty answer is nudged once" {

@@ -13,8 +13,12 @@ static void read_history(struct sim *s, const struct event_history *v)
 		sim_problem(s, "the list is no JSON: %s", e.msg);
 		return;
 	}
+	struct talk_lifted lines = { 0 };
+	if (v->open && talk_lift(&s->w->reader, &lines))
+		sim_problem(s, "no memory");
 	if (talk_set(&s->w->reader, &doc, json_root(&doc), &e))
 		sim_problem(s, "the list cannot be: %s", e.msg);
+	talk_put_back(&s->w->reader, &lines);
 	json_release(&doc);
 }
 

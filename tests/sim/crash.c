@@ -237,6 +237,8 @@ static int tell_resumed(struct sim *s, struct error *e)
 			rc = put(s, &line, e);
 		}
 	witness_settled(s->w);
+	if (s->cfg.goes_on && s->cfg.resume_batch)
+		witness_batch(s, s->cfg.resume_batch);
 	return rc;
 }
 
@@ -409,6 +411,8 @@ static void forget_record(struct sim *s)
 {
 	s->cfg.resume_state = NULL;
 	s->cfg.resume_answer = NULL;
+	s->cfg.resume_batch = NULL;
+	s->cfg.resume_overloads = NULL;
 	s->cfg.resume_summaries = NULL;
 	s->cfg.resume_talk = NULL;
 	s->cfg.resume_paid = NULL;
@@ -462,6 +466,8 @@ static void take_record(struct sim *s)
 	s->cfg.goes_on = !c->next;
 	s->cfg.resume_ended = r->ended;
 	s->cfg.resume_answer = s->cfg.goes_on && r->answer.stop_reason ? &r->answer : NULL;
+	s->cfg.resume_batch = r->batch.open ? &r->batch : NULL;
+	s->cfg.resume_overloads = r->overloads_told ? &r->overloads : NULL;
 	s->cfg.source = "resume";
 	if (sim_one_in(s, 8)) { /* the job is another one now */
 		s->cfg.system = "You are another simulation.";

@@ -14,5 +14,6 @@ void sim_run_crashing(struct sim *s, struct loop_deps *deps);
 /* Another process goes on, with what the record says (NULL: nothing): is it all that is needed? What the process before
  * knew alone is forgotten. `quiet`: it was about to ask the main model. */
 void witness_revive(struct sim *s, const struct resumed *r, bool quiet);
+void witness_batch(struct sim *s, const struct resumed_batch *b); /* what is to be done behind the newest results */
 
 #endif

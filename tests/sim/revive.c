@@ -78,6 +78,15 @@ static void check_sent(struct sim *s)
 
 /* ---- the next process ---- */
 
+/* Has a hook said it beside a result that the record has? */
+static bool was_told(const struct witness *w, unsigned mark)
+{
+	for (size_t i = 0; i < w->nran; i++)
+		if (w->ran[i].context == mark && w->ran[i].told && !w->ran[i].withdrawn)
+			return true;
+	return false;
+}
+
 /* A mark that stands in the conversation will be sent, but not told again; one that does not may be, by whoever brings
  * it anew. */
 static void settle_marks(struct sim *s)
@@ -97,7 +106,7 @@ static void settle_marks(struct sim *s)
 				if (b->kind == BLOCK_TEXT && strstr(b->text, text))
 					found = b;
 			}
-		m->due = false;
+		m->due = m->due && !found && was_told(w, n);
 		m->block = found;
 		if (!found)
 			m->shown = m->erased = 0;
@@ -128,7 +137,7 @@ static void settle_runs(struct sim *s)
 	for (size_t i = w->accepted_runs; i < w->nran; i++)
 		w->ran[i].withdrawn |= !find_block(&s->history, BLOCK_TOOL_USE, w->ran[i].id);
 	for (size_t i = 0; i < w->nran; i++)
-		w->ran[i].told = true; /* or never: what hooks said of it is lost */
+		w->ran[i].told = true; /* or never */
 	w->withdrawn_runs = w->nran;
 	w->first_run = (int)w->nran;
 }
@@ -282,6 +291,8 @@ void witness_revive(struct sim *s, const struct resumed *r, bool quiet)
 	w->paused = w->in_turn && s->history.n && s->history.v[s->history.n - 1]->role == ROLE_ASSISTANT;
 	if (s->cfg.resume_answer)
 		take_answer(s, s->cfg.resume_answer);
+	else if (s->cfg.goes_on && s->cfg.resume_batch)
+		w->accepted = w->in_turn = true; /* the same of one with calls */
 	s->ended = false;
 	w->goes_on = s->cfg.goes_on;
 	if (s->cfg.goes_on && over)
@@ -301,4 +312,26 @@ void witness_revive(struct sim *s, const struct resumed *r, bool quiet)
 	talk_release(&w->reader);
 	history_copy(&w->reader.history, &s->history, 0, s->history.n);
 	w->resumed = r != NULL;
+}
+
+/* The calls of the answer that the record ends with are at their end; hooks about all of them may have been asked. */
+void witness_batch(struct sim *s, const struct resumed_batch *b)
+{
+	struct witness *w = s->w;
+	const struct message *last = s->history.n ? s->history.v[s->history.n - 1] : NULL;
+
+	w->hook_ended |= b->ends_run != NULL;
+	w->usable = (int)(b->calls - b->unusable);
+	for (size_t i = 0; last && i < last->n; i++) {
+		const struct block *r = last->blocks[i];
+		if (r->kind == BLOCK_TOOL_RESULT) {
+			witness_call(w, r->id);
+			witness_answered(w, r->id);
+		}
+		if (r->kind == BLOCK_TEXT && !(b->said && strstr(r->text, b->said)) &&
+		    !strstr(r->text, "The SessionStart "))
+			w->said[HOOK_POST_TOOL_BATCH] = (int)HOOK_SAYS_PASS;
+	}
+	if (b->went_on || b->ended)
+		w->said[HOOK_POST_TOOL_BATCH] = (int)HOOK_SAYS_PASS;
 }

@@ -345,6 +345,11 @@ void witness_settled(struct witness *w)
 	forget_all(w->answered, &w->nanswered);
 }
 
+void witness_answered(struct witness *w, const char *id)
+{
+	remember(w->answered, &w->nanswered, LENGTH(w->answered), id);
+}
+
 void witness_call(struct witness *w, const char *id)
 {
 	remember(w->open_calls, &w->nopen, LENGTH(w->open_calls), id);

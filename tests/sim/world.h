@@ -260,6 +260,7 @@ void witness_flight_ends(struct sim *s, enum model_kind kind);
 void witness_forget(struct sim *s, const char *id);
 void witness_settled(struct witness *w);                   /* all calls that were shown have their results */
 void witness_call(struct witness *w, const char *id);      /* this one is waiting for its */
+void witness_answered(struct witness *w, const char *id);  /* and has it */
 void witness_sent(struct sim *s, const struct history *h); /* what follows goes on from that */
 void witness_cut(struct sim *s, const char *id);           /* its result is shortened, and the tools know of that */
 const struct catalog_row *witness_row(const struct sim *s, const char *model);

@@ -191,6 +191,133 @@ static const struct block *last_block(const struct file *f)
 
 /* ---- tests ---- */
 
+/* What stands behind results that nothing was told of yet. */
+static void what_results_leave_to_be_done(void **test)
+{
+	struct file *f = *test;
+
+	init(f);
+	task(f);
+	answer(f, "m1", CALL("t1"), "null");
+	answer(f, "m1", CALL("t2"), "\"tool_use\"");
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_history\",\"state\":{\"a\":2}");
+	user(f, RESULT("t1", "out"), ",\"quern_call\":{\"say\":\"one\",\"unusable\":true},\"quern_state\":{}");
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"permission_denied\",\"tool_name\":\"Bash\"");
+	user(f, RESULT("t2", "out"), ",\"quern_call\":{\"say\":\"two\",\"ends_run\":\"enough\"}");
+	assert_int_equal(take(f), 1);
+	const struct resumed_batch *b = &f->r.batch;
+	assert_true(b->open && b->told && !b->broke && !b->went_on && !b->ended);
+	assert_int_equal(b->calls, 2);
+	assert_int_equal(b->unusable, 1);
+	assert_int_equal(b->usage.output, 5);
+	assert_int_equal(b->first_state, 0);
+	assert_string_equal(b->said, "one\ntwo");
+	assert_string_equal(b->ends_run, "enough");
+	assert_string_equal(b->denied, "Bash");
+	assert_null(f->r.answer.stop_reason);
+
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_transition\",\"reason\":\"next_turn\"");
+	assert_int_equal(take(f), 1);
+	assert_true(f->r.batch.open && f->r.batch.went_on);
+	ends(f, "max_turns");
+	assert_int_equal(take(f), 1);
+	assert_true(f->r.batch.open && f->r.batch.ended);
+	assert_null(f->r.batch.ends_run);
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_history\",\"sends\":true");
+	assert_int_equal(take(f), 1);
+	assert_false(f->r.batch.open);
+
+	answer(f, "m2", CALL("t3"), "null");
+	begins(f, "t3", "");
+	user(f, RESULT("t3", "out"), "");
+	assert_int_equal(take(f), 1);
+	assert_true(f->r.batch.open && f->r.batch.broke && !f->r.batch.told);
+	assert_int_equal(f->r.batch.first_state, 1);
+	answer(f, "m3", TEXT("Done"), "\"end_turn\"");
+	assert_int_equal(take(f), 1);
+	assert_false(f->r.batch.open);
+}
+
+#define RETRY "\"type\":\"system\",\"subtype\":\"api_retry\""
+
+static void overloads_since_the_state_was_told(void **test)
+{
+	struct file *f = *test;
+
+	init(f);
+	task(f);
+	assert_int_equal(take(f), 1);
+	assert_false(f->r.overloads_told);
+	line(f, SESSION, RETRY ",\"overloads\":2");
+	assert_int_equal(take(f), 1);
+	assert_true(f->r.overloads_told);
+	assert_int_equal(f->r.overloads, 2);
+	line(f, SESSION, RETRY);
+	assert_int_equal(take(f), 1);
+	assert_true(f->r.overloads_told);
+	assert_int_equal(f->r.overloads, 0);
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_model_switch\",\"from\":\"a\",\"to\":\"b\"");
+	assert_int_equal(take(f), 1);
+	assert_true(f->r.overloads > 2);
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_history\",\"state\":{\"a\":2},\"sends\":true");
+	assert_int_equal(take(f), 1);
+	assert_false(f->r.overloads_told);
+	answer(f, "m1", TEXT("Done"), "\"end_turn\"");
+	assert_int_equal(take(f), 1);
+	assert_true(f->r.overloads_told);
+	assert_int_equal(f->r.overloads, 0);
+}
+
+/* The conversation is another one in front of an answer that is coming in, and whose first line is out. */
+static void what_is_told_in_the_middle_of_an_answer(void **test)
+{
+	struct file *f = *test;
+
+	init(f);
+	task(f);
+	answer(f, "m1", TEXT("half"), "null");
+	history(f, "[{\"role\":\"user\",\"content\":[" TEXT("short") "]}]",
+	        ",\"state\":{\"new_window\":1,\"requests\":2},\"open\":true");
+	assert_int_equal(take(f), 1); /* it was not accepted */
+	assert_string_equal(talk(f), "u:short");
+	assert_int_equal(f->r.totals.requests, 2);
+	answer(f, "m1", TEXT("more"), "\"model_context_window_exceeded\"");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:short a:half,more");
+	assert_int_equal(f->r.answer.nblocks, 2);
+	assert_false(f->r.answer.told);
+	assert_int_equal(f->r.totals.requests, 2);
+}
+
+/* An answer of another record, which this one has no line of. */
+static void the_answer_of_another_record(void **test)
+{
+	struct file *f = *test;
+
+	init(f);
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_resume\",\"file\":\"other\"");
+	history(f,
+	        "[{\"role\":\"user\",\"content\":[" TEXT("do it") "]},{\"role\":\"assistant\",\"content\":[" TEXT(
+	                "part") "]}]",
+	        ",\"state\":{\"a\":1},\"answer\":{\"id\":\"m1\",\"model\":\"m\",\"stop_reason\":\"max_tokens\","
+	        "\"stop_sequence\":null,\"blocks\":1,\"went_on\":\"max_output_tokens_recovery\","
+	        "\"usage\":{\"input_tokens\":10,\"output_tokens\":5}}");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(f->r.answer.stop_reason, "max_tokens");
+	assert_string_equal(f->r.answer.went_on, "max_output_tokens_recovery");
+	assert_int_equal(f->r.answer.nblocks, 1);
+	assert_int_equal(f->r.answer.usage.output, 5);
+	assert_true(f->r.answer.told);
+	assert_false(f->r.answer.replied);
+	assert_int_equal(f->r.totals.requests, 0); /* it was paid by whom it came to */
+	user(f, TEXT("go on"), ",\"isSynthetic\":true");
+	assert_int_equal(take(f), 1);
+	assert_true(f->r.answer.replied);
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_history\",\"sends\":true");
+	assert_int_equal(take(f), 1);
+	assert_null(f->r.answer.stop_reason);
+}
+
 static void nothing_is_a_fresh_run(void **state)
 {
 	struct file *f = *state;
@@ -1009,6 +1136,10 @@ int main(void)
 		T(a_new_message_is_not_ended),
 		T(an_old_result_that_was_given_again),
 		T(what_was_paid),
+		T(what_results_leave_to_be_done),
+		T(overloads_since_the_state_was_told),
+		T(what_is_told_in_the_middle_of_an_answer),
+		T(the_answer_of_another_record),
 		T(whose_answer_was_withdrawn),
 		T(requests_that_lines_do_not_tell_of),
 		T(what_was_paid_for_a_summary_that_did_not_come),

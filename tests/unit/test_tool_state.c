@@ -27,7 +27,7 @@ static void go_on(struct tool_world *w, char *const *states)
 
 	tool_world_reopen(w);
 	for (; *states; states++)
-		if (toolbox_restore(w->toolbox, *states, &e))
+		if (toolbox_restore(w->toolbox, *states, false, &e))
 			fail_msg("%s: %s", e.msg, *states);
 	toolbox_answer_begins(w->toolbox);
 }
@@ -161,7 +161,7 @@ static void what_is_no_state_is_refused(void **state)
 
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct error e = ERROR_INIT;
-		assert_int_equal(toolbox_restore(w->toolbox, wrong[i], &e), -1);
+		assert_int_equal(toolbox_restore(w->toolbox, wrong[i], false, &e), -1);
 		assert_int_equal(e.code, ERR_INPUT);
 	}
 }
