@@ -132,7 +132,10 @@ static void disconnect(struct supervisor *s)
 		end_strays(s);
 	for (struct kid *k = s->kids; k; k = k->next)
 		if (!k->failed)
-			kid_fail(k, ERR_GONE, "the supervisor process is gone, '%.200s' was ended with it", k->name);
+			kid_fail(k, ERR_GONE,
+			         "the supervisor process is gone, '%.200s' was ended with it, and how far it came is "
+			         "not known",
+			         k->name);
 	report_failures(s);
 }
 

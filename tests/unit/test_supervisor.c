@@ -1558,7 +1558,7 @@ static void supervisor_is_killed(void **state)
 	wait_for(&f, 2);
 	assert_true(supervisor_lost(f.s));
 	for (int i = 0; i < 2; i++)
-		assert_non_null(strstr(f.ended[i].error, "supervisor process is gone"));
+		assert_non_null(strstr(f.ended[i].error, "with it, and how far it came is not known"));
 	assert_int_equal(supervisor_spawn(f.s, &spec, on_done, &f, &e), -1);
 	assert_int_equal(e.code, ERR_GONE);
 	assert_int_equal(supervisor_stop(f.s, 100), 0);
