@@ -30,7 +30,8 @@ static void run_calls(struct loop *l, struct message *m, struct buf *said, size_
 	struct results r = { .l = l, .message = m, .said = BUF_INIT(BUF_HUGE) };
 
 	for (;;) {
-		while (take_event(l, 0)) /* a signal that is there already must be seen before the next call starts */
+		/* what is there already is seen before the next call starts; behind a signal nothing is taken */
+		while (!loop_is_aborted(l) && take_event(l, 0))
 			;
 		if (loop_is_aborted(l) || l->nomem)
 			break;

@@ -172,6 +172,8 @@ static const struct path paths[] = {
 	  .signal_at = 2000 },
 	{ "signal in a tool", S("use Slow t1 | use SafeA t2"), "aborted_tools", 143, 1, "result t2 error", NULL, 1,
 	  .signal_at = 5000 },
+	{ "what ends with the signal is not taken behind it", S("use SafeA t1 {\"ms\":3975}"), "aborted_tools", 143, 1,
+	  "result t1 error [Request", "result t1 ok", 1, .signal_at = 5000 },
 	{ "signal in the backoff", S("http 529 overloaded_error x", "text never"), "aborted_streaming", 143, 0,
 	  "retry 1", NULL, 1, .signal_at = 1100 },
 
