@@ -31,9 +31,11 @@ int unpack_refuse_archive(struct unpacking *u)
 	const char *why = u->la->error_string(u->a);
 	struct buf b = BUF_INIT(4096);
 
+	if (!why)
+		why = "no reason is known";
 	if (!u->entries)
 		buf_adds(&b, "it cannot be read as tar, zip or 7z: ");
-	utf8_name(&b, why ? why : "?", why ? strlen(why) : 1, SHOWN_NAME);
+	utf8_name(&b, why, strlen(why), SHOWN_NAME);
 	if (u->name)
 		unpack_refuse(u, buf_str(&b));
 	else

@@ -65,7 +65,27 @@ simple("endless-name.tar", ("/".join(["d" * 200] * 400), "x"))
 simple("latin1.tar", ("caf\xe9", "x"), fmt=tarfile.USTAR_FORMAT, encoding="latin-1")
 simple("pax-name.tar", ("fine", "x", {"pax_headers": {"path": "../escaped"}}))
 simple("no-name.tar", ("./", "x"))
+simple("no-name-link.tar", ("./", LINK, "x"))
 simple("deep.tar", ("/".join(["d"] * 3000) + "/f", "x"), ("/".join(["d"] * 3000) + "/g", "x"), ("top", "x"))
+
+# ---- holes ----
+def sparse(name, size, *extents):
+    """One file with a map of its data, as GNU tar writes it (1.0)."""
+    def make():
+        data = "".join(f"{n}\n" for n in (len(extents), *(x for e in extents for x in e)))
+        data = data.ljust(512, "\0") + "x" * sum(max(n, 0) for _, n in extents)
+        kept = {"major": 1, "minor": 0, "name": "f", "realsize": size}
+        return tar_bytes(("GNUSparseFile.0/f", data, {"pax_headers": {f"GNU.sparse.{k}": str(v) for k, v in kept.items()}}))
+    FILES[name] = make
+
+
+sparse("sparse.tar", 8192, (0, 512), (4096, 512))
+sparse("sparse-overlap.tar", 4096, (0, 512), (256, 512))
+sparse("sparse-back.tar", 4096, (1024, 512), (0, 512))
+sparse("sparse-beyond.tar", 4096, (0, 512), (8192, 512))
+sparse("sparse-far.tar", 4096, (1 << 62, 512))
+sparse("sparse-endless.tar", (1 << 63) - 1, (0, 512))
+sparse("sparse-negative.tar", 4096, (-5, 512))
 
 # ---- twice ----
 simple("twice.tar", ("f", "1"), ("f", "2"))
