@@ -33,7 +33,8 @@ gist() {
 		"$(bash_call 'touch second')" "$(say more)")" "$(say end)")"
 	q -p go --allowedTools Bash,Read
 	exits 0 completed
-	[ -e first ] && [ -e second ]
+	[ -e first ]
+	[ -e second ]
 	has "$(result_text 2 1)" one
 	is "$(jq -r '[.messages[-1].content[] | select(.type=="tool_result").tool_use_id] | join(" ")' "$(request 2)")" \
 		"$(jq -r '[.messages[-2].content[] | select(.type=="tool_use").id] | join(" ")' "$(request 2)")"

@@ -34,7 +34,8 @@ touch_call() { bash_call "touch ${1:-made}"; }
 	serve "$(script "$(bash_call 'rm -rf kept')" "$(touch_call)" "$(say end)")"
 	j --allowedTools Bash
 	exits 0
-	[ -d kept ] && [ -e made ]
+	[ -d kept ]
+	[ -e made ]
 	has "$(result_text 2)" 'denied by a hook: rm -rf is not allowed here'
 	is "$(result_is_error 2)" true
 	is "$(denials)" 'Bash hook'
@@ -98,8 +99,11 @@ touch_call() { bash_call "touch ${1:-made}"; }
 		"$(call Write '{"file_path":".git/x","content":"y"}')" "$(call Write '{"file_path":"written","content":"y"}')" "$(say end)")"
 	j --disallowedTools 'Bash(touch denied)' --set 'permissions.ask=[Bash(touch asked)]'
 	exits 0
-	[ -e made ] && [ -e written ]
-	[ ! -e denied ] && [ ! -e asked ] && [ ! -e .git ]
+	[ -e made ]
+	[ -e written ]
+	[ ! -e denied ]
+	[ ! -e asked ]
+	[ ! -e .git ]
 	is "$(denials | tr '\n' ,)" 'Bash rule,Bash rule,Bash safetyCheck,Write safetyCheck,'
 }
 
@@ -108,7 +112,8 @@ touch_call() { bash_call "touch ${1:-made}"; }
 	serve "$(script "$(touch_call)" "$(call Write '{"file_path":"w","content":"y"}')" "$(say end)")"
 	j --permission-mode plan
 	exits 0
-	[ ! -e made ] && [ ! -e w ]
+	[ ! -e made ]
+	[ ! -e w ]
 	lacks "$(offered)" Write
 }
 
@@ -135,7 +140,8 @@ touch_call() { bash_call "touch ${1:-made}"; }
 	serve "$(script "$(touch_call)" "$(say end)")"
 	j
 	exits 0
-	[ -e other ] && [ ! -e made ]
+	[ -e other ]
+	[ ! -e made ]
 	stop_server
 	rm -rf "$T"/log/*
 	hooks PermissionRequest '' "$(says PermissionRequest '{"decision":{"behavior":"deny","message":"too late"}}')"
@@ -159,7 +165,8 @@ touch_call() { bash_call "touch ${1:-made}"; }
 	serve "$(script "$(touch_call)" "$(say end)")"
 	j --allowedTools Bash
 	exits 0
-	[ -e other ] && [ ! -e made ]
+	[ -e other ]
+	[ ! -e made ]
 	is "$(jq -r '.messages[1].content[0].input.command' "$(request 2)")" 'touch made'
 	has "$(ev 'select(.subtype=="quern_notice" and .code=="hook_input").text')" 'touch other'
 }
@@ -216,7 +223,8 @@ PostToolUse: look again
 	serve "$(script "$(jq -cn '{content: [{tool_use: {name: "Bash", input: {command: "touch made"}}}, {tool_use: {name: "Bash", input: {command: "touch also"}}}]}')" "$(say never)")"
 	j --allowedTools Bash
 	exits 30 hook_stopped
-	[ ! -e made ] && [ ! -e also ]
+	[ ! -e made ]
+	[ ! -e also ]
 	is "$(requests)" 1
 	is "$(ev 'select(.type=="user").message.content[0].content' | grep -c 'a hook ended the run')" 2
 	has "$(result '.errors[0]')" enough

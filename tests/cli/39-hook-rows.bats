@@ -140,7 +140,8 @@ matchers() {
 	hook Stop - 'touch ran'
 	run_it "$(script "$(say end)")"
 	exits 0
-	[ -e ran ] && [ ! -e never ]
+	[ -e ran ]
+	[ ! -e never ]
 	err_has Notification
 	err_has SubagentStop
 	err_has Setup
@@ -734,7 +735,8 @@ second'
 	hook PreToolUse - 'echo x >>asked; bash -c "touch inner"'
 	run_it "$(one_round)"
 	exits 0
-	[ -e inner ] && [ -e made ]
+	[ -e inner ]
+	[ -e made ]
 	is "$(wc -l <asked)" 1
 }
 
@@ -765,7 +767,9 @@ second'
 	serve "$(script "$(bash_call 'rm -rf kept')" "$(call Write '{"file_path":"f","content":"x"}')" "$(say one)" "$(bash_call 'touch fixed')" "$(say two)")"
 	q -p go --setting-sources project --allowedTools 'Bash,Write'
 	exits 0 completed
-	[ -d kept ] && [ ! -e f ] && [ -e fixed ]
+	[ -d kept ]
+	[ ! -e f ]
+	[ -e fixed ]
 	has "$(result_text 2)" "rm -rf is not allowed here"
 	has "$(result_text 3)" "protected path"
 	is "$(said 4)" "tests fail; fix them"

@@ -64,9 +64,9 @@ killed_again() {
 	rm -f "$T/other"
 	go_on "$F" "$T/other" "$@"
 	cp "$T/other" "$T/other.whole"
-	first=$(jq -sr 'map(.subtype == "quern_history" and (.more | not)) | index(true) + 1' "$T/other.whole")
-	last=$(jq -sr 'map(.sends or .type == "result") | index(true) + 1' "$T/other.whole")
-	[ -n "$first" ]
+	first=$(jq -sr 'map(.subtype == "quern_history" and (.more | not)) | (index(true) // error("none")) + 1' "$T/other.whole")
+	last=$(jq -sr 'map(.sends or .type == "result") | (index(true) // error("none")) + 1' "$T/other.whole")
+	[ "$first" -lt "$last" ]
 	for ((k = first; k < last; k++)); do
 		head -n "$k" "$T/other.whole" >"$T/other"
 		what=$(tail -n 1 "$T/other" | jq -r '.subtype // .type')

@@ -172,7 +172,8 @@ copy() { head -n 1 "$T/out" | jq -r .cwd; }
 	exits 0 completed
 	is "$(stat -c %s big)" $((10 << 30))
 	is "$(tail -c +3000000001 big | head -c 1)" x
-	[ "$(stat -c %b big)" -lt 1000 ] && [ "$(stat -c %s "$T/save.tar.zst")" -lt 10000 ]
+	[ "$(stat -c %b big)" -lt 1000 ]
+	[ "$(stat -c %s "$T/save.tar.zst")" -lt 10000 ]
 	mkdir "$T/back"
 	tar -xSf "$T/save.tar.zst" -C "$T/back"
 	is "$(tail -c +3000000001 "$T/back/big" | head -c 1)" x
@@ -335,12 +336,14 @@ say_to_it() { printf '{"type":"user","message":{"role":"user","content":"%s"}}\n
 	[ ! -e first ]
 	say_to_it b
 	wait_for results 2
-	[ ! -e first ] && [ ! -e second ]
+	[ ! -e first ]
+	[ ! -e second ]
 	exec {IN}>&-
 	rc=0
 	wait $pid || rc=$?
 	exits 0
-	[ -e first ] && [ -e second ]
+	[ -e first ]
+	[ -e second ]
 	is "$(grep -c '^diff' "$T/out.patch")" 2
 	is "$(ev 'select(.type=="result") | .workspace' | tr '\n' ' ')" 'null null '
 	nothing_beside

@@ -3,7 +3,7 @@
 
 : "${QUERN_SRC:=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)}"
 
-setup() { cd "$BATS_TEST_TMPDIR" && mkdir -p src/base src/tool src/supervisor src/record; }
+setup() { cd "$BATS_TEST_TMPDIR" && mkdir -p src/base src/tool src/supervisor src/record tests/cli; }
 
 # The interpreter itself: a shim in front of it takes longer than a check.
 setup_file() {
@@ -48,6 +48,8 @@ clean() {
 	finds line src/base/a.c "int $(printf 'a%.0s' {1..120});"
 	finds later src/base/a.c "/* $(printf 'TO%s' DO): later */"
 	finds path src/base/a.c "/* /$(printf 'ho%s' me)/somebody/x */"
+	finds quiet tests/cli/a.bats $'\t[ -e a ] && [ -e b ]'
+	finds quiet tests/cli/a.bats $'\t! grep -q a b'
 	finds include src/base/a.c '#include "tool/tool.h"'
 	finds include src/record/a.c '#include "job/job.h"'
 }
@@ -58,6 +60,7 @@ clean() {
 	clean src/record/out.c 'void f(void) { write(1, "x", 1); }'
 	clean src/tool/a.c '#include "base/buf.h"' '#include "message/message.h"'
 	clean src/record/a.c '#include "message/message.h"'
+	clean tests/cli/a.bats $'\t[ -e a ] && [ -e b ] || false' $'\t! grep -q a b || false'
 }
 
 @test "comments, strings and longer names are no calls" {
@@ -71,7 +74,8 @@ clean() {
 	finds allow src/tool/a.c '/* style: allow no-such-rule - why */'
 	printf 'int f(void) { return poll(p, 1, 0); } /* style: allow wait */\n' >src/tool/a.c
 	run style .
-	[ "$status" = 1 ] && [ "${#lines[@]}" = 2 ]
+	[ "$status" = 1 ]
+	[ "${#lines[@]}" = 2 ]
 }
 
 @test "the map in CONTRIBUTING.md names every room, and files that are there" {

@@ -46,6 +46,8 @@ RULES = [
     Rule("exit", EXIT, "only main.c exits", ("src",), exempt=("src/main.c",)),
     Rule("later", LATER, "do it, or say what is missing in the README", ("",), code=False),
     Rule("path", MACHINE, "a path of somebody's machine", ("",), code=False),
+    Rule("quiet", r"^\t+(\[ [^|\n]*\] && [^|\n]*|! [^|\n]*)$", "a test goes on behind it: a line each, or '|| false'", ("tests",),
+         code=False),
     Rule("space", r"[ \t]$", "trailing white space", ("",), code=False),
 ]
 NAMES = {r.name for r in RULES} | {"line", "include"}
