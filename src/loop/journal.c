@@ -345,6 +345,14 @@ static void read_ago(const struct json *doc, const char *key, int *turn)
 		*turn = (int)-n;
 }
 
+/* Not below 0, and it can be counted on. */
+static int64_t read_count(const struct json *doc, const char *key)
+{
+	int64_t n = json_int_or(doc, json_get(doc, json_root(doc), key), 0);
+
+	return n < 0 ? 0 : n < INT64_MAX / 2 ? n : INT64_MAX / 2;
+}
+
 static void take_state(struct loop *l, const struct json *doc)
 {
 	int root = json_root(doc);
@@ -360,9 +368,10 @@ static void take_state(struct loop *l, const struct json *doc)
 		memcpy(l->refused, buf_str(&refused), refused.len + 1);
 	buf_release(&refused);
 	l->estimate.anchor_tokens = json_int_or(doc, json_get(doc, root, "anchor_tokens"), -1);
-	l->output_before = -json_int_or(doc, json_get(doc, root, "said"), 0);
-	l->state.nudged_at = said(l) - json_int_or(doc, json_get(doc, root, "nudged_ago"), 0);
-	if (json_get(doc, root, "unsaid") >= 0 && json_str(doc, json_get(doc, root, "unsaid"), &l->unsaid))
+	l->output_before = -read_count(doc, "said");
+	l->state.nudged_at = said(l) - read_count(doc, "nudged_ago");
+	int unsaid = json_get(doc, root, "unsaid");
+	if (json_type(doc, unsaid) == JSON_STRING && json_str(doc, unsaid, &l->unsaid))
 		l->nomem = true;
 	read_ago(doc, "compacted_ago", &l->state.compact.last_turn);
 	read_ago(doc, "tried_ago", &l->state.compact.tried);

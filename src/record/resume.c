@@ -221,6 +221,13 @@ static int feed(struct lines *l, const char *p, size_t n, struct error *e)
 	return 0;
 }
 
+static bool ends_with_results(const struct history *h)
+{
+	const struct message *last = h->n ? h->v[h->n - 1] : NULL;
+
+	return last && last->n && last->blocks[0]->kind == BLOCK_TOOL_RESULT;
+}
+
 static int finish(struct lines *l, struct error *e)
 {
 	struct reader *rd = &l->rd;
@@ -246,6 +253,8 @@ static int finish(struct lines *l, struct error *e)
 		return 0;
 	if (reader_close_answer(rd, e) || reader_answer_calls(rd, e))
 		return -1;
+	if (!ends_with_results(&rd->talk.history))
+		reader_drop_batch(rd); /* whatever took them out, nothing follows from them */
 	r->history = rd->talk.history; /* with the ids of all calls that ever were in it */
 	rd->talk.history = (struct history)HISTORY_INIT;
 	if (!r->history.n)

@@ -558,8 +558,10 @@ static int take_hook(struct reader *rd, const struct json *doc, struct error *e)
 
 static int take_retry(struct reader *rd, const struct json *doc, struct error *e)
 {
+	int64_t n = json_int_or(doc, member(doc, "overloads"), 0);
+
 	rd->r->overloads_told = true;
-	rd->r->overloads = (int)json_int_or(doc, member(doc, "overloads"), 0) % MANY;
+	rd->r->overloads = n < 0 ? 0 : n < MANY ? (int)n : MANY;
 	return nomem_if(spent_retry(rd, doc), e);
 }
 

@@ -162,6 +162,31 @@ paid() { jq -s '[.[] | select(.type=="result")][-1].session_totals.models | map(
 	! grep -q '"run_dir":"[^"]*private' "$T/out" || return 1
 }
 
+@test "a forged record: from results that it takes out again nothing follows, and what has another form is not taken" {
+	serve "$(script "$(bash_call 'echo x >>count')" "$(say done)" "$(say done)" "$(say done)")"
+	set -- -p go --allowedTools Bash
+	q "$@" --events "$F"
+	exits 0 completed
+	sed '/"type":"tool_result"/q' "$F" >"$T/cut"
+	local of text='{"type":"text","text":"x"}'
+	of='"uuid":"00000000-0000-4000-8000-000000000001","session_id":"'$(result .session_id)'"'
+	{
+		cat "$T/cut"
+		echo "{\"type\":\"system\",\"subtype\":\"quern_history\",$of,\"messages\":[{\"role\":\"user\",\"content\":[$text]},{\"role\":\"assistant\",\"content\":[$text]}]}"
+	} >"$G"
+	q "$@" --resume "$G" # the server sees to it that no answer stands last
+	exits 0 completed
+	{
+		cat "$T/cut"
+		echo "{\"type\":\"system\",\"subtype\":\"quern_history\",$of,\"state\":{\"unsaid\":7,\"said\":-9223372036854775808,\"overloads\":-9,\"requests\":-9}}"
+		echo "{\"type\":\"system\",\"subtype\":\"api_retry\",$of,\"overloads\":-9223372036854775808}"
+	} >"$G"
+	q "$@" --resume "$G"
+	exits 0 completed
+	is "$(requests)" 4
+	is "$(cat count)" x
+}
+
 @test "a forged result: no file of its choice is the answer" {
 	serve "$(script "$(say done)")"
 	q -p go --events "$F"
