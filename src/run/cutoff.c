@@ -40,7 +40,8 @@ struct cutoff {
 	bool time_told;    /* it has the end of its wall time */
 	struct arrival *v; /* of the run that is replayed, in order */
 	size_t n, cap, next;
-	int queued; /* signals of the record that the loop has not seen yet */
+	size_t time; /* behind the one that is the end of the wall time; 0 = none is */
+	int queued;  /* signals of the record that the loop has not seen yet */
 };
 
 static void release(struct spot *p)
@@ -447,11 +448,14 @@ static int add_arrival(struct world *w, const struct json *doc, struct error *e)
 		rc = error_set(e, ERR_INPUT, "it does not tell what came, and where");
 	else if (ARRAY_GROW(c->v, c->n, c->cap))
 		rc = error_nomem(e);
-	if (rc || (p.what == CAME_WALL_TIME && w->deadline == CLOCK_NEVER))
+	if (rc || (p.what == CAME_WALL_TIME && w->deadline == CLOCK_NEVER)) {
 		arrival_release(&p);
-	else
-		c->v[c->n++] = p;
-	return rc;
+		return rc;
+	}
+	c->v[c->n++] = p;
+	if (p.what == CAME_WALL_TIME)
+		c->time = c->n;
+	return 0;
 }
 
 int cutoff_read(struct world *w, int run, const char *text, size_t n, struct error *e)
@@ -567,12 +571,7 @@ bool cutoff_awaits_hook(const struct world *w)
 
 bool cutoff_owns_deadline(const struct world *w)
 {
-	const struct cutoff *c = w->cutoff;
-
-	for (size_t i = c ? c->next : 0; c && i < c->n; i++)
-		if (c->v[i].what == CAME_WALL_TIME)
-			return true;
-	return false;
+	return w->cutoff && w->cutoff->next < w->cutoff->time;
 }
 
 int64_t cutoff_now(void *ctx)

@@ -330,7 +330,7 @@ static struct message *first_message(const struct replay *r, const char *body, s
 		ok = b && !message_add(m, b);
 	}
 	json_release(&doc);
-	if (ok)
+	if (ok && m->n)
 		return m;
 	message_unref(m);
 	error_set(e, ERR_INPUT, "the first request of the bundle holds no message of the user's");

@@ -508,7 +508,7 @@ $M/tmp:"
 		done
 	done
 	for line in "session-of-path: 2: " "interrupt-kill: 2: " "name-up: 2: " "negative-ordinal: 2: " "request-of-none: 2: " \
-		"interrupt-early: 143: " "no-responses: 50: "; do
+		"prompt-behind: 2: " "interrupt-early: 143: " "no-responses: 50: "; do
 		is "$(grep -c "^$line" "$T/told")" 2
 	done
 	has "$(cat "$T/told")" "quern.json: 'session_id' is no UUID"

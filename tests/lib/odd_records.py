@@ -69,6 +69,12 @@ def answers(*more):
     return lambda es: es + [("answers/000900.ndjson", b"".join(json.dumps(m).encode() + b"\n" for m in more))]
 
 
+def prompt_behind(es):
+    """The user's words would stand where the first message has none, behind more words of hooks than it has."""
+    words = b'{"type":"user","isSynthetic":true,"message":{"role":"user","content":[{"type":"text","text":"x"}]}}\n'
+    return [(n, words * 9 + d.replace(b'"prompt":[0,1]', b'"prompt":[5,6]') if "events/" in n else d) for n, d in es]
+
+
 ODD = {
     "no-events": without("events/"),
     "no-exchanges": without("exchanges/"),
@@ -100,6 +106,7 @@ ODD = {
     "events-of-none": changed("events/", lambda _: b"\xff\n{\n[]\n3\nnull\n{\"type\":3,\"message\":[]}\n"),
     "events-other-result": lines("events/", result_for("toolu_other")),
     "events-types": lines("events/", lambda e: {**e, "message": {"content": {"type": "tool_result"}}, "tool_use_id": 7}),
+    "prompt-behind": prompt_behind,
     "name-number": lambda es: es + [("exchanges/99999999999999999999.json", b"{}")],
     "name-minus": lambda es: es + [("exchanges/-1.json", b"{}"), ("exchanges/ 7.json", b"{}")],
     "name-up": lambda es: es + [("exchanges/../../x", b"x")],
