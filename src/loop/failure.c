@@ -64,6 +64,20 @@ void failure_note(struct loop *l, struct call *c, const struct attempt *at, cons
 		l->nomem = true;
 }
 
+void failure_of_record(struct loop *l)
+{
+	struct call_failure *f = &l->failure;
+	struct buf b = BUF_INIT(FAILURE_TEXT_MAX);
+
+	buf_addf(&b, "the stream broke (%d attempts)", l->state.salvages + 1);
+	free(f->text);
+	f->text = buf_take(&b, NULL);
+	f->category = "server_error";
+	f->transient = true;
+	l->nomem |= !f->text;
+	buf_release(&b);
+}
+
 void failure_tell_retry(struct loop *l, const struct call *c, const struct attempt *at, const struct retry_decision *d,
                         int attempt)
 {

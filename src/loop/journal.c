@@ -418,8 +418,10 @@ int journal_resume(struct loop *l, struct error *e)
 		other = !json_eq(&doc, json_get(&doc, json_root(&doc), "model"), loop_model(l));
 		json_release(&doc);
 	}
+	l->judged = cfg->resume_batch && tools_were_judged(l);
 	if (l->unsaid.len && loop_has_said(l, buf_str(&l->unsaid)))
 		buf_clear(&l->unsaid);
+	loop_note_warned(l);
 	if (cfg->resume_batch && cfg->resume_batch->said && !loop_has_said(l, cfg->resume_batch->said))
 		buf_addf(&l->unsaid, "%s%s", l->unsaid.len ? "\n" : "", cfg->resume_batch->said);
 	if (cfg->resume_overloads)

@@ -27,10 +27,13 @@ static void advance(struct loop *l, const struct verdict *v)
 /* A server that breaks every answer would be asked, and its calls run, until the last turn is spent. */
 static struct verdict count_salvage(struct loop *l, struct verdict v)
 {
-	if (v.cont && l->falls_back)
+	if (v.cont && l->falls_back) {
 		v.next.salvages = 0; /* another server may do better */
-	else if (v.cont && ++v.next.salvages >= MAX_SALVAGES)
+	} else if (v.cont && ++v.next.salvages >= MAX_SALVAGES) {
+		if (!l->failure.category)
+			failure_of_record(l);
 		return loop_recover_error(l);
+	}
 	return v;
 }
 

@@ -172,6 +172,7 @@ struct loop {
 	bool owes_fallback; /* an earlier process was to ask the next model */
 	bool unfinished;  /* the newest results are those of calls of such a one, and what follows from them is to come
 	                   */
+	bool judged;      /* hooks have said what they had to all of these calls */
 	bool interrupted; /* the user wants no more of this message */
 	bool warned;      /* the model was told, for this message, to come to an end */
 	char *hook_end;   /* a hook of a call said that the run ends, and why; owned, NULL = none did */
@@ -355,6 +356,9 @@ int64_t results_refit(struct loop *l, int64_t most);
 struct verdict loop_run_tools(struct loop *l);
 /* What an earlier process had still to do when all calls of an answer had their results: l->unfinished then, and */
 void tools_restore(struct loop *l);
+/* Hooks about all of these calls were asked, as the conversation tells that the record holds: l->judged, before
+ * anything is said in this process. */
+bool tools_were_judged(struct loop *l);
 struct verdict loop_finish_round(struct loop *l);
 /* The same for an answer whose stream broke after a call with effects had started: its complete blocks are the answer.
  */
@@ -376,6 +380,10 @@ void loop_strip_thinking(struct loop *l);
 void summary_start(struct loop *l);
 void summary_take(struct loop *l, const struct model_event *ev);
 void summary_cancel(struct loop *l); /* what it has cost so far is counted */
+
+/* ---- failure.c ---- */
+/* The answer that broke had come to an earlier process: what the server said is not known any more. */
+void failure_of_record(struct loop *l);
 
 /* ---- recover.c: phase 4 ---- */
 struct verdict loop_recover_error(struct loop *l);
@@ -402,6 +410,9 @@ enum terminal_reason loop_tell_rest(struct loop *l);
 /* In a session that goes on: what an earlier process said of limits that are counted anew, or are higher now, is
  * revoked. */
 void loop_tell_anew(struct loop *l);
+bool loop_is_anew(const char *text); /* that is what says so */
+/* And what it had said behind the newest results, of which no state tells. */
+void loop_note_warned(struct loop *l);
 
 /* ---- hooks.c ---- */
 /* CUT_SHORT: by a signal, the user, the deadline, or the end of the world. ANSWERED: *ev holds what they say, until the

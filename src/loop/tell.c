@@ -67,7 +67,9 @@ static bool is_near(const struct loop *l, size_t budget)
 	return max > 0 && budgets[budget].used(l) >= max - max / 10;
 }
 
-#define FINISH "Finish now: do only what is still needed and give your final answer."
+#define FINISH      "Finish now: do only what is still needed and give your final answer."
+#define TURNS_NEAR  "The turns of this task are nearly used up. " FINISH
+#define BUDGET_NEAR "The budget of this run is nearly spent. " FINISH
 
 /* At 90 % of a limit the model is told, once, to come to an end; not if nobody is going to read it. What is said of one
  * message's turns must not hurry the next. */
@@ -80,14 +82,31 @@ static void warn_of_budget(struct loop *l)
 			continue;
 		l->warned = true;
 		l->account.warned = l->account.warned || !budgets[i].anew;
-		loop_say(l, budgets[i].anew ? "The turns of this task are nearly used up. " FINISH
-		                            : "The budget of this run is nearly spent. " FINISH);
+		loop_say(l, budgets[i].anew ? TURNS_NEAR : BUDGET_NEAR);
 	}
 }
 
 #define ANEW                                                                                                           \
 	"That the turns or the budget are nearly used up was said in an earlier run and does not hold any more: this " \
 	"run has more. Do all that the task needs."
+
+bool loop_is_anew(const char *text)
+{
+	return !strcmp(text, ANEW);
+}
+
+void loop_note_warned(struct loop *l)
+{
+	const struct history *h = l->state.messages;
+	const struct message *last = h->n ? h->v[h->n - 1] : NULL;
+
+	for (size_t i = 0; last && last->role == ROLE_USER && i < last->n; i++) {
+		const char *text = last->blocks[i]->kind == BLOCK_TEXT ? last->blocks[i]->text : "";
+		bool budget = !strcmp(text, BUDGET_NEAR), anew = loop_is_anew(text);
+		l->account.warned = !anew && (l->account.warned || budget);
+		l->warned = !anew && (l->warned || budget || !strcmp(text, TURNS_NEAR));
+	}
+}
 
 void loop_tell_anew(struct loop *l)
 {

@@ -157,20 +157,27 @@ void tools_restore(struct loop *l)
 	l->unfinished = true;
 }
 
-/* Behind the results stands something that neither hooks of the calls nor those of a session's start did say: then
- * those about all of them were asked. */
-static bool was_judged(const struct loop *l, const char *said)
+/* Said by hooks of the calls, by what had waited, or by a process that went on from here: it stands in front of what
+ * hooks about all of them say. */
+static bool stands_before(const struct loop *l, const char *text, const char *said)
 {
 	static const char start[] = "<system-reminder>\nThe SessionStart hook says:\n";
-	const struct history *h = l->state.messages;
-	const struct message *last = h->v[h->n - 1];
 
-	for (size_t i = 0; i < last->n; i++) {
-		const struct block *b = last->blocks[i];
-		if (b->kind == BLOCK_TEXT && !(said && strstr(b->text, said)) &&
-		    strncmp(b->text, start, sizeof start - 1) != 0)
+	return (said && strstr(text, said)) || (l->unsaid.len && strstr(text, buf_str(&l->unsaid))) ||
+	       !strncmp(text, start, sizeof start - 1) || loop_is_anew(text);
+}
+
+bool tools_were_judged(struct loop *l)
+{
+	const struct resumed_batch *b = l->cfg->resume_batch;
+	const struct history *h = l->state.messages;
+	const struct message *last = h->n ? h->v[h->n - 1] : NULL;
+
+	if (b->went_on || b->ended)
+		return true;
+	for (size_t i = 0; last && i < last->n; i++)
+		if (last->blocks[i]->kind == BLOCK_TEXT && !stands_before(l, last->blocks[i]->text, b->said))
 			return true;
-	}
 	return false;
 }
 
@@ -180,7 +187,7 @@ struct verdict loop_finish_round(struct loop *l)
 	const struct round r = { .calls = b->calls,
 		                 .unusable = b->unusable,
 		                 .denied = b->denied,
-		                 .judged = b->went_on || b->ended || was_judged(l, b->said),
+		                 .judged = l->judged,
 		                 .went_on = b->went_on };
 
 	if (context_note_task(l->context, l->state.messages))

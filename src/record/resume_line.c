@@ -259,6 +259,13 @@ static int add_line(struct reader *rd, enum role role, const char *uuid, struct 
 	return nomem_if(rc, e);
 }
 
+/* What was open behind the answer before is done. */
+static void next_answer(struct reader *rd)
+{
+	reader_drop_undecided(rd);
+	reader_drop_batch(rd);
+}
+
 /* The same answer's lines bear one id. */
 static int begin_answer(struct reader *rd, const struct json *doc, int message)
 {
@@ -267,8 +274,7 @@ static int begin_answer(struct reader *rd, const struct json *doc, int message)
 	if (rd->nanswer && rd->answer_id && json_eq(doc, id, rd->answer_id))
 		return 0;
 	reader_forget_answer(rd);
-	reader_drop_undecided(rd);
-	reader_drop_batch(rd);
+	next_answer(rd);
 	rd->nblocks = 0;
 	rd->has_calls = false;
 	return json_type(doc, id) == JSON_STRING ? replace(&rd->answer_id, json_strdup(doc, id, NULL)) : 0;
@@ -443,6 +449,9 @@ static int take_tool_start(struct reader *rd, const struct json *doc, struct err
 	grown[rd->nbegun++] = b;
 	if (json_type(doc, block) != JSON_OBJECT)
 		return 0;
+	/* No line of its answer need be out: this is the first that is heard of it. */
+	if (!rd->nanswer || rd->r->batch.calls)
+		next_answer(rd);
 	grown[rd->nbegun - 1].block = block_from_token(doc, block, e);
 	return grown[rd->nbegun - 1].block ? 0 : -1;
 }

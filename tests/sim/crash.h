@@ -15,5 +15,7 @@ void sim_run_crashing(struct sim *s, struct loop_deps *deps);
  * knew alone is forgotten. `quiet`: it was about to ask the main model. */
 void witness_revive(struct sim *s, const struct resumed *r, bool quiet);
 void witness_batch(struct sim *s, const struct resumed_batch *b); /* what is to be done behind the newest results */
+/* A run without others before it goes on with what cfg says, and with the history as it is: its message is the text. */
+void witness_take_up(struct sim *s, const char *text);
 
 #endif

@@ -193,6 +193,24 @@ static bool take_guards(struct sim *s, const char *state)
 	return index < 0;
 }
 
+/* A budget was told to be near, or not to be any more, behind the state that was told last. */
+static void take_notes(struct sim *s)
+{
+	const struct message *last = s->history.n ? s->history.v[s->history.n - 1] : NULL;
+	struct witness *w = s->w;
+
+	for (size_t i = 0; last && last->role == ROLE_USER && i < last->n; i++) {
+		const char *text = last->blocks[i]->kind == BLOCK_TEXT ? last->blocks[i]->text : "";
+		bool budget = sim_begins(text, "The budget of this run is nearly spent");
+		w->notes += budget && !w->notes;
+		w->noted |= budget || sim_begins(text, "The turns of this task are nearly");
+		if (!sim_begins(text, NOTE_REVOKED))
+			continue;
+		w->noted = false;
+		w->notes = 0;
+	}
+}
+
 static void forget_process(struct witness *w)
 {
 	w->begins = true;
@@ -252,8 +270,8 @@ static void take_answer(struct sim *s, const struct resumed_answer *a)
 	w->accepted = w->in_turn = true; /* the turn was counted by whom it came to */
 	w->paused = false;
 	w->guess &= usage_total(&a->usage) <= 0; /* it says how much the conversation takes */
-	if (!a->went_on && !strcmp(a->stop_reason, "model_context_window_exceeded")) {
-		w->summed_up = true; /* room was made, the Continue that counts it is to come */
+	if (!strcmp(a->stop_reason, "model_context_window_exceeded")) {
+		w->summed_up = true; /* room was made, the Continue that counts it is to come, maybe once more */
 		w->reactives = 0;
 	}
 	if (!a->replied || goes_on_by_itself(w, a))
@@ -288,6 +306,7 @@ void witness_revive(struct sim *s, const struct resumed *r, bool quiet)
 	w->refilled -= quiet ? turns : 1000; /* a compaction that the record does not know is made again */
 	if (r)
 		unknown = take_guards(s, r->loop_state);
+	take_notes(s);
 	w->paused = w->in_turn && s->history.n && s->history.v[s->history.n - 1]->role == ROLE_ASSISTANT;
 	if (s->cfg.resume_answer)
 		take_answer(s, s->cfg.resume_answer);
@@ -314,6 +333,22 @@ void witness_revive(struct sim *s, const struct resumed *r, bool quiet)
 	w->resumed = r != NULL;
 }
 
+/* Words of hooks that waited. */
+static bool had_waited(const struct sim *s, const char *text)
+{
+	const char *state = s->cfg.resume_state;
+	struct json doc = JSON_INIT;
+	struct error e = ERROR_INIT;
+
+	if (!state || json_parse(&doc, state, strlen(state), JSON_BORROW, &e))
+		return false;
+	char *unsaid = json_strdup(&doc, json_get(&doc, json_root(&doc), "unsaid"), NULL);
+	bool is = unsaid && *unsaid && strstr(text, unsaid);
+	free(unsaid);
+	json_release(&doc);
+	return is;
+}
+
 /* The calls of the answer that the record ends with are at their end; hooks about all of them may have been asked. */
 void witness_batch(struct sim *s, const struct resumed_batch *b)
 {
@@ -329,9 +364,26 @@ void witness_batch(struct sim *s, const struct resumed_batch *b)
 			witness_answered(w, r->id);
 		}
 		if (r->kind == BLOCK_TEXT && !(b->said && strstr(r->text, b->said)) &&
-		    !strstr(r->text, "The SessionStart "))
+		    !strstr(r->text, "The SessionStart ") && !sim_begins(r->text, NOTE_REVOKED) &&
+		    !had_waited(s, r->text))
 			w->said[HOOK_POST_TOOL_BATCH] = (int)HOOK_SAYS_PASS;
 	}
 	if (b->went_on || b->ended)
 		w->said[HOOK_POST_TOOL_BATCH] = (int)HOOK_SAYS_PASS;
+}
+
+void witness_take_up(struct sim *s, const char *text)
+{
+	const struct session_totals *paid = s->cfg.resume_paid;
+	struct witness *w = s->w;
+
+	s->text = text;
+	witness_message(s, text);
+	w->goes_on = w->resumed = w->accepted = w->in_turn = true;
+	w->prompts = 1;
+	for (size_t i = 0; paid && i < paid->nmodels; i++)
+		w->tokens += usage_total(&paid->models[i].usage);
+	if (s->cfg.resume_batch)
+		witness_batch(s, s->cfg.resume_batch);
+	take_notes(s);
 }

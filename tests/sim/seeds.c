@@ -76,15 +76,14 @@ static bool both_executors(uint64_t seed, FILE *out)
 	return same;
 }
 
-/* Cut off, and gone on with from its record. */
-static bool cut_off(uint64_t seed, FILE *out)
+bool seed_holds_killed(uint64_t seed, bool anywhere, FILE *out)
 {
 	static struct sim s;
 	bool fine;
 
 	seed_prepare(&s, seed);
 	s.crashes = 1;
-	s.cuts_talk = seed % 16 == 5;
+	s.cuts_talk = anywhere;
 	s.cfg.calls_wait = seed / 8 % 2;
 	sim_run(&s, SEED_TASK);
 	fine = !s.broken;
@@ -105,6 +104,6 @@ bool seed_holds(uint64_t seed, struct sim_cover *cover, FILE *out)
 	if (fine && seed % 8 == 3)
 		fine = both_executors(seed, out);
 	if (fine && seed % 8 == 5)
-		fine = cut_off(seed, out);
+		fine = seed_holds_killed(seed, seed % 16 == 5, out);
 	return fine;
 }

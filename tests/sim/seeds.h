@@ -8,5 +8,7 @@
 
 /* Runs one seed. False: an invariant is broken; the run and what is left of it when it is shrunk are on `out`. */
 bool seed_holds(uint64_t seed, struct sim_cover *cover, FILE *out);
+/* The same of one that is killed, in whatever it does, and gone on with. */
+bool seed_holds_killed(uint64_t seed, bool anywhere, FILE *out);
 
 #endif

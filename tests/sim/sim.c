@@ -182,7 +182,7 @@ void sim_run(struct sim *s, const char *task)
 	if (s->crashes) {
 		sim_run_crashing(s, &deps);
 	} else if (sim_is_single(s)) { /* its result is told even if there is no memory */
-		add_message(s, task);
+		(s->cfg.goes_on ? witness_take_up : add_message)(s, task);
 		loop_run(&s->cfg, &deps, &s->history, &s->out);
 	} else {
 		sim_run_messages(s, &deps, task);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "loop_path.h"
+#include "record/resume.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof *(a))
 #define S(...)                                                                                                         \
@@ -304,13 +305,112 @@ static void a_process_that_waited_for_the_server_is_gone(void **state)
 	}
 }
 
+#define BATCH_HOOK "PostToolBatch pass | context all"
+#define ASKED      "hook PostToolBatch"
+
+/* Killed behind the result of a call: what follows. */
+static const struct left {
+	const char *behind[3]; /* texts that stand behind the result */
+	struct resumed_batch batch;
+	const char *state;
+	const char *sent, *trace;
+	bool asked; /* hooks about all calls are */
+} lefts[] = {
+	{ { NULL }, { 0 }, "{}", "t1|" HOOK("PostToolBatch", "all"), "next_turn completed", true },
+	{ { NULL }, { .said = "of t1" }, "{}", "t1|of t1|" HOOK("PostToolBatch", "all"), "next_turn completed", true },
+	{ { "of t1" },
+	  { .said = "of t1" },
+	  "{}",
+	  "t1|of t1|" HOOK("PostToolBatch", "all"),
+	  "next_turn completed",
+	  true },
+	{ { "of t1", HOOK("PostToolBatch", "all") },
+	  { .said = "of t1" },
+	  "{}",
+	  "t1|of t1|" HOOK("PostToolBatch", "all"),
+	  "next_turn completed",
+	  false },
+	/* what had waited for a server's call is no word of theirs, whoever came to say it */
+	{ { NULL },
+	  { 0 },
+	  "{\"unsaid\":\"waited\"}",
+	  "t1|waited|" HOOK("PostToolBatch", "all"),
+	  "next_turn completed",
+	  true },
+	{ { "waited" },
+	  { 0 },
+	  "{\"unsaid\":\"waited\"}",
+	  "t1|waited|" HOOK("PostToolBatch", "all"),
+	  "next_turn completed",
+	  true },
+	/* the note about a budget was the last that was said: once */
+	{ { HOOK("PostToolBatch", "all"), WARNING FINISH },
+	  { 0 },
+	  "{}",
+	  "t1|" HOOK("PostToolBatch", "all") "|" WARNING FINISH,
+	  "next_turn completed",
+	  false },
+	{ { HOOK("PostToolBatch", "all") },
+	  { 0 },
+	  "{}",
+	  "t1|" HOOK("PostToolBatch", "all") "|" WARNING FINISH,
+	  "next_turn completed",
+	  false },
+	/* the third answer in a row that broke */
+	{ { HOOK("PostToolBatch", "all") }, { .broke = true }, "{\"salvages\":2}", "", "model_error", false },
+};
+
+static void what_a_killed_process_left(void **state)
+{
+	static const char call[] = "{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"SafeA\",\"input\":{}}";
+	struct session_model paid = { .model = (char *)"sim", .usage = { .input = 90000 } };
+	struct session_totals before = { .models = &paid, .nmodels = 1 };
+	const struct path p = { .name = "", .hooks = S(BATCH_HOOK) };
+	static struct sim s;
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(lefts); i++) {
+		struct resumed_batch batch = lefts[i].batch;
+		struct message *m = message_new(ROLE_ASSISTANT);
+		struct error e = ERROR_INIT;
+		bool near = strstr(lefts[i].sent, WARNING) != NULL;
+		batch.open = true;
+		batch.calls = 1;
+		sim_init(&s, S("text a"));
+		configure(&s, &p);
+		history_add_user_block(&s.history, block_new_text("do it", 5));
+		message_add(m, block_from_json(call, sizeof call - 1, &e));
+		history_add(&s.history, m);
+		history_add_user_block(&s.history, block_new_tool_result("t1", "ok", 2, false));
+		for (const char *const *t = lefts[i].behind; *t; t++)
+			history_add_user_block(&s.history, block_new_text(*t, strlen(*t)));
+		s.cfg.goes_on = true;
+		s.cfg.told_first = s.history.v[2]->n;
+		s.cfg.resume_state = lefts[i].state;
+		s.cfg.resume_batch = &batch;
+		s.cfg.resume_paid = &before;
+		s.cfg.token_budget = near ? 100000 : 0;
+		sim_run(&s, "do it");
+		assert_string_equal(s.problem, "");
+		assert_string_equal(s.trace, lefts[i].trace);
+		assert_string_equal(sent, lefts[i].sent);
+		assert_int_equal(sim_count(&s, ASKED), lefts[i].asked);
+		if (!*lefts[i].sent) {
+			assert_non_null(sim_line(&s, "synthetic server_error the stream broke (3 attempts)"));
+			assert_int_equal(s.out.exit_code, 75);
+		}
+		sim_release(&s);
+	}
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[LENGTH(paths) + 2];
+	struct CMUnitTest tests[LENGTH(paths) + 3];
 
 	for (size_t i = 0; i < LENGTH(paths); i++)
 		tests[i] = (struct CMUnitTest){ paths[i].name, run_path, NULL, NULL, (void *)(uintptr_t)&paths[i] };
 	tests[LENGTH(paths)] = (struct CMUnitTest)cmocka_unit_test(what_is_told_first_is_no_prompt);
 	tests[LENGTH(paths) + 1] = (struct CMUnitTest)cmocka_unit_test(a_process_that_waited_for_the_server_is_gone);
+	tests[LENGTH(paths) + 2] = (struct CMUnitTest)cmocka_unit_test(what_a_killed_process_left);
 	return _cmocka_run_group_tests("loop_messages", tests, LENGTH(tests), NULL, NULL);
 }

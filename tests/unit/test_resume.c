@@ -238,6 +238,26 @@ static void what_results_leave_to_be_done(void **test)
 	assert_false(f->r.batch.open);
 }
 
+/* Its calls may run before a line of it is out. */
+static void the_next_answer_is_known_by_its_call(void **test)
+{
+	struct file *f = *test;
+
+	init(f);
+	task(f);
+	answer(f, "m1", CALL("t1"), "\"tool_use\"");
+	user(f, RESULT("t1", "out"), ",\"quern_call\":{\"say\":\"of t1\",\"unusable\":true}");
+	user(f, TEXT("of t1"), ",\"isSynthetic\":true");
+	line(f, SESSION, "\"type\":\"system\",\"subtype\":\"quern_transition\",\"reason\":\"next_turn\"");
+	begins(f, "t2", ",\"block\":" CALL("t2"));
+	assert_int_equal(take(f), 1);
+	assert_string_equal(talk(f), "u:beside,do it a:t1 u:=t1,of t1 a:t2 u:=t2");
+	assert_true(f->r.batch.open && !f->r.batch.went_on);
+	assert_null(f->r.batch.said);
+	assert_int_equal(f->r.batch.calls, 1);
+	assert_int_equal(f->r.batch.unusable, 0);
+}
+
 #define RETRY "\"type\":\"system\",\"subtype\":\"api_retry\""
 
 static void overloads_since_the_state_was_told(void **test)
@@ -1137,6 +1157,7 @@ int main(void)
 		T(an_old_result_that_was_given_again),
 		T(what_was_paid),
 		T(what_results_leave_to_be_done),
+		T(the_next_answer_is_known_by_its_call),
 		T(overloads_since_the_state_was_told),
 		T(what_is_told_in_the_middle_of_an_answer),
 		T(the_answer_of_another_record),
