@@ -274,6 +274,7 @@ void touched_note(const struct call *c, const char *path, bool is_dir);
 void touched_release(struct toolbox *t);
 bool touched_is_new(const struct toolbox *t);
 void touched_tell(struct toolbox *t, struct json_out *o); /* as a member, what is new */
+/* Is there, once, and told or not. -1: no memory. */
 int touched_restore(struct toolbox *t, const char *path, bool told);
 
 /* ---- background commands ---- */

@@ -63,8 +63,13 @@ void touched_tell(struct toolbox *t, struct json_out *o)
 int touched_restore(struct toolbox *t, const char *path, bool told)
 {
 	struct touched *d = &t->touched;
-	char *dir = strdup(path);
 
+	for (size_t i = d->next; i < d->n; i++)
+		if (!strcmp(d->v[i].path, path)) {
+			d->v[i].told = told;
+			return 0;
+		}
+	char *dir = strdup(path);
 	if (!dir || d->n == TOUCHED_MOST || ARRAY_GROW(d->v, d->n, d->cap)) {
 		free(dir);
 		return dir ? 0 : -1;

@@ -75,12 +75,44 @@ static void one_that_is_stayed_in_comes_once(void **state)
 	free(t);
 }
 
+/* What a result's state told is in another one's, when that result is made anew, and nobody is led there twice. */
+static void what_is_told_again_is_there_once(void **state)
+{
+	struct toolbox *t = opened();
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct buf b = BUF_INIT(1000);
+		struct json_out o;
+		if (i == 0) {
+			note(t, 1, "/w/a", true);
+			note(t, 2, "/w/b", true);
+		} else {
+			assert_int_equal(touched_restore(t, "/w/a", false), 0);
+		}
+		json_out_init(&o, &b);
+		jo_object(&o);
+		assert_true(touched_is_new(t));
+		touched_tell(t, &o);
+		assert_false(touched_is_new(t));
+		jo_end(&o);
+		assert_string_equal(buf_str(&b), i ? "{\"touched\":[\"/w/a\"]}" : "{\"touched\":[\"/w/a\",\"/w/b\"]}");
+		buf_release(&b);
+	}
+	assert_told(t, "/w/a /w/b ");
+	assert_int_equal(touched_restore(t, "/w/c", true), 0); /* of another process */
+	assert_false(touched_is_new(t));
+	assert_told(t, "/w/c ");
+	free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_order_of_the_calls),
 		cmocka_unit_test(what_was_told_stays),
 		cmocka_unit_test(one_that_is_stayed_in_comes_once),
+		cmocka_unit_test(what_is_told_again_is_there_once),
 	};
 
 	return cmocka_run_group_tests_name("touched", tests, NULL, NULL);
