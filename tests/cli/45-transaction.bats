@@ -294,6 +294,18 @@ copy() { head -n 1 "$T/out" | jq -r .cwd; }
 	rm -r "$T"/.work.quern-*
 }
 
+@test "a workspace that has become a link is another one: nothing is committed to where that leads" {
+	serve "$(script "$(bash_call "cd ..; mv $T/work $T/moved; cp -a $T/moved $T/elsewhere; ln -s elsewhere $T/work; cd -; echo 2 >text")" "$(say done)")"
+	job 'transaction: true'
+	q "$T/job.yaml" -p go --allowedTools Bash --sandbox off
+	exits 1 internal_error
+	same "$T/elsewhere" "$T/was"
+	same "$T/moved" "$T/was"
+	rm "$T/work"
+	mkdir "$T/work"
+	rm -r "$T"/.work.quern-*
+}
+
 @test "what is new and cannot be kept is not lost: the copy stays" {
 	serve "$(script "$(bash_call 'n=$(printf "%0200d" 1); for i in $(seq 21); do mkdir $n; cd $n; done; echo 1 >new')" "$(say done)")"
 	job 'transaction: true'
