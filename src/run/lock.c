@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -27,23 +28,29 @@ struct use {
 
 /* ---- who has it ---- */
 
-/* A number out of the kernel's list, which names whoever took the lock, if it lives or not; 0 = not known. */
+/* A number out of the kernel's list, which names whoever took the lock, if it lives or not; 0 = not known. A line of
+ * it: "1: FLOCK  ADVISORY  WRITE 4711 08:01:12345 0 EOF". */
 static pid_t holder(int fd)
 {
 	FILE *f = fopen("/proc/locks", "re");
-	unsigned long long inode;
-	unsigned major, minor;
-	char line[256];
+	char line[256], file[64];
 	struct stat st;
-	int pid = 0, n;
+	long pid = 0;
 
-	while (f && fgets(line, sizeof line, f) && fstat(fd, &st) == 0)
-		if (sscanf(line, "%*d: FLOCK %*s %*s %d %x:%x:%llu", &n, &major, &minor, &inode) == 4 && n > 0 &&
-		    inode == st.st_ino && makedev(major, minor) == st.st_dev)
-			pid = n;
+	if (f && fstat(fd, &st) == 0) {
+		snprintf(file, sizeof file, " %02x:%02x:%llu ", major(st.st_dev), minor(st.st_dev),
+		         (unsigned long long)st.st_ino);
+		while (fgets(line, sizeof line, f)) {
+			const char *at = strstr(line, ": FLOCK ") ? strstr(line, file) : NULL;
+			while (at && at[-1] != ' ')
+				at--;
+			if (at && *at != '-' && *at != '0')
+				pid = strtol(at, NULL, 10);
+		}
+	}
 	if (f)
 		fclose(f);
-	return pid;
+	return (pid_t)pid;
 }
 
 /* A zombie has no files any more. Whose files we may not see is alive. */
