@@ -219,11 +219,9 @@ static size_t take_body(struct buf *body, const struct request_body *now)
 		body->failed = ERR_NOMEM;
 	while (block && (n = request_read(now, &cursor, block, READ_BLOCK)) > 0) {
 		size_t k = 0;
-		if (same) {
+		if (same && body->data) {
 			size_t most = body->len - at < n ? body->len - at : n;
-			k = memcmp(body->data ? body->data + at : "", block, most)
-			            ? same_bytes(body->data + at, block, most)
-			            : most;
+			k = memcmp(body->data + at, block, most) ? same_bytes(body->data + at, block, most) : most;
 			at += k;
 		}
 		if (k < n && same) {
