@@ -129,32 +129,39 @@ static int save_content(struct saving *s, int fd, int64_t size, struct error *e)
 	return save_range(s, s->sparse ? -1 : fd, at, size, e);
 }
 
+/* A file is opened, a link read. -1 with errno. */
+static int look_at(struct saving *s, const struct scan_entry *f, struct stat *st, int *fd, char target[LINK_LONGEST])
+{
+	const char *base;
+	size_t n;
+	int dir = beneath_parent(&s->at, f->name, &base);
+
+	if (dir < 0)
+		return -1;
+	if (f->kind == FILE_REGULAR)
+		return (*fd = walk_open_file(dir, base, st)) < 0 ? -1 : 0;
+	if (fstatat(dir, base, st, AT_SYMLINK_NOFOLLOW))
+		return -1;
+	return f->kind == FILE_LINK && walk_read_link(dir, base, target, &n) ? -1 : 0;
+}
+
 static int save_one(struct saving *s, const struct scan_entry *f, struct error *e)
 {
+	static const mode_t types[] = { [FILE_REGULAR] = S_IFREG, [FILE_LINK] = S_IFLNK, [FILE_DIRECTORY] = S_IFDIR };
 	char target[LINK_LONGEST], shown[SHOWN_NAME];
-	const char *base;
 	struct stat st;
-	size_t n;
-	int dir = beneath_parent(&s->at, f->name, &base), fd = -1, rc = -1;
+	int fd = -1;
 
-	if (dir < 0 || (f->kind == FILE_REGULAR ? (fd = walk_open_file(dir, base, &st)) < 0
-	                                        : fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) != 0)) {
-		error_sys(e, "'%s'", walk_show(f->name, shown));
-	} else if (f->kind == FILE_LINK && walk_read_link(dir, base, target, &n)) {
-		error_sys(e, "'%s'", walk_show(f->name, shown));
-	} else {
-		static const mode_t types[] = {
-			[FILE_REGULAR] = S_IFREG, [FILE_LINK] = S_IFLNK, [FILE_DIRECTORY] = S_IFDIR
-		};
-		start_entry(s, f->name, types[f->kind], &st);
-		if (f->kind == FILE_LINK)
-			s->la.entry_set_symlink(s->entry, target);
-		rc = fd >= 0 ? find_data(s, fd, &st, e) : 0;
-		if (!rc)
-			rc = write_header(s, e);
-		if (!rc && fd >= 0)
-			rc = save_content(s, fd, st.st_size, e);
-	}
+	if (look_at(s, f, &st, &fd, target))
+		return error_sys(e, "'%s'", walk_show(f->name, shown));
+	start_entry(s, f->name, types[f->kind], &st);
+	if (f->kind == FILE_LINK)
+		s->la.entry_set_symlink(s->entry, target);
+	int rc = fd >= 0 ? find_data(s, fd, &st, e) : 0;
+	if (!rc)
+		rc = write_header(s, e);
+	if (!rc && fd >= 0)
+		rc = save_content(s, fd, st.st_size, e);
 	if (fd >= 0)
 		close(fd);
 	return rc;
