@@ -221,8 +221,8 @@ static enum terminal_reason go_on(struct loop *l)
 	const struct history *h = l->state.messages;
 
 	loop_owe_fallback(l);
-	l->state.new_window &= l->cfg->resume_answer !=
-	                       NULL; /* room was made for an answer that did not come to its end */
+	if (!l->cfg->resume_answer) /* room was made for an answer that did not come to its end */
+		l->state.new_window = false;
 	if (l->cfg->resume_answer)
 		reply_restore(l);
 	else if (l->cfg->resume_batch)

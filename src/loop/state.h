@@ -170,13 +170,12 @@ struct loop {
 	bool timed_out;     /* the deadline has come */
 	bool undecided;     /* the reply is one that an earlier process had accepted, and decide comes next */
 	bool owes_fallback; /* an earlier process was to ask the next model */
-	bool unfinished;  /* the newest results are those of calls of such a one, and what follows from them is to come
-	                   */
-	bool judged;      /* hooks have said what they had to all of these calls */
-	bool interrupted; /* the user wants no more of this message */
-	bool warned;      /* the model was told, for this message, to come to an end */
-	char *hook_end;   /* a hook of a call said that the run ends, and why; owned, NULL = none did */
-	bool failed;      /* by an API error that no recovery undid: it is shown, whatever comes behind it */
+	bool unfinished;    /* what follows from the newest results, of calls of such a one, is to come */
+	bool judged;        /* hooks have said what they had to all of these calls */
+	bool interrupted;   /* the user wants no more of this message */
+	bool warned;        /* the model was told, for this message, to come to an end */
+	char *hook_end;     /* a hook of a call said that the run ends, and why; owned, NULL = none did */
+	bool failed;        /* by an API error that no recovery undid: it is shown, whatever comes behind it */
 	bool broken;
 	struct error broken_error;
 	struct block **denied; /* tool_use blocks, references */
@@ -404,6 +403,7 @@ struct verdict loop_judge_target(struct loop *l);
 /* ---- tell.c: what is told beside the task ---- */
 /* What hooks of that event say to the model, as loop_say_behind says it; NULL = nothing. */
 void loop_tell_context(struct loop *l, enum hook_event from, const char *text);
+bool loop_is_context(const char *text, enum hook_event from); /* is it such a text? */
 /* Behind results or an objection, the model's next turn before us: what waits, attachments, what the user has sent
  * meanwhile, and that a budget is nearly spent. Not TERM_NONE: the run ends. */
 enum terminal_reason loop_tell_rest(struct loop *l);

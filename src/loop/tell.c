@@ -6,8 +6,11 @@
 #include "loop/state.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define HOOK_SAYS "<system-reminder>\nThe %s hook says:\n"
 
 void loop_tell_context(struct loop *l, enum hook_event from, const char *text)
 {
@@ -15,12 +18,20 @@ void loop_tell_context(struct loop *l, enum hook_event from, const char *text)
 
 	if (!text)
 		return;
-	buf_addf(&b, "<system-reminder>\nThe %s hook says:\n%s\n</system-reminder>", hook_event_name(from), text);
+	buf_addf(&b, HOOK_SAYS "%s\n</system-reminder>", hook_event_name(from), text);
 	if (b.failed)
 		l->nomem = true;
 	else
 		loop_say_behind(l, buf_str(&b));
 	buf_release(&b);
+}
+
+bool loop_is_context(const char *text, enum hook_event from)
+{
+	char begin[80];
+	int n = snprintf(begin, sizeof begin, HOOK_SAYS, hook_event_name(from));
+
+	return !strncmp(text, begin, (size_t)n);
 }
 
 /* ---- budgets ---- */

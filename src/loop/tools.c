@@ -161,10 +161,8 @@ void tools_restore(struct loop *l)
  * hooks about all of them say. */
 static bool stands_before(const struct loop *l, const char *text, const char *said)
 {
-	static const char start[] = "<system-reminder>\nThe SessionStart hook says:\n";
-
 	return (said && strstr(text, said)) || (l->unsaid.len && strstr(text, buf_str(&l->unsaid))) ||
-	       !strncmp(text, start, sizeof start - 1) || loop_is_anew(text);
+	       loop_is_context(text, HOOK_SESSION_START) || loop_is_anew(text);
 }
 
 bool tools_were_judged(struct loop *l)
