@@ -17,6 +17,7 @@
 #include "workspace/workspace.h"
 
 #define FOR_TMPDIR "quern-" /* how its name begins that lies there */
+#define RANDOM_LEN 6        /* how many bytes of it are at its end that no other one has */
 
 /* False: somebody who found it before it had its lock has taken it away. Where nothing can be locked nobody takes
  * anything away. */
@@ -49,13 +50,32 @@ void changing_unlock(struct changing *c)
 	c->lock = -1;
 }
 
+/* As the record tells: where the copy lay that is gone, if that name is of the pattern. What stands in the conversation
+ * is right again then, and nothing in front of it is another. */
+static bool make_recorded(const struct world *w, struct buf *pattern)
+{
+	const char *cwd = w->changing->transaction && w->resumes ? w->record.cwd : NULL;
+	const char *slash = cwd ? strrchr(cwd, '/') : NULL;
+	size_t n = pattern->len - RANDOM_LEN;
+
+	if (!slash || (size_t)(slash - cwd) != pattern->len || memcmp(cwd, pattern->data, n) != 0 ||
+	    memchr(cwd + n, '/', RANDOM_LEN) || memchr(cwd + n, '.', RANDOM_LEN))
+		return false;
+	char *path = strndup(cwd, pattern->len);
+	bool made = path && private_dir(path) == 0;
+	if (made)
+		memcpy(pattern->data + n, path + n, RANDOM_LEN);
+	free(path);
+	return made;
+}
+
 /* Makes it of a pattern, and says of what it is. NULL with errno. */
 static const char *make(struct world *w, struct buf *pattern)
 {
 	struct changing *c = w->changing;
 	char link[4096];
 
-	if (pattern->failed || !private_temp_dir(pattern->data))
+	if (pattern->failed || (!make_recorded(w, pattern) && !private_temp_dir(pattern->data)))
 		return NULL;
 	const char *ours = arena_strdup(&w->arena, pattern->data);
 	if (ours && lock(c, ours) && snprintf(link, sizeof link, "%s/%s", ours, COPY_ORIGINAL) < (int)sizeof link &&
