@@ -85,15 +85,15 @@ static bool remove_child(int top, const char *name, unsigned long *serial)
 	return done;
 }
 
-/* One pass over the top directory. True if anything was removed or moved. */
-static bool remove_pass(DIR *top, unsigned long *serial)
+/* One pass over the top directory, where `kept` (NULL: nothing) stays. True if anything was removed or moved. */
+static bool remove_pass(DIR *top, const char *kept, unsigned long *serial)
 {
 	bool done = false;
 	struct dirent *d;
 
 	rewinddir(top);
 	while ((d = readdir(top)) != NULL) {
-		if (is_dots(d->d_name))
+		if (is_dots(d->d_name) || (kept && !strcmp(d->d_name, kept)))
 			continue;
 		if (unlinkat(dirfd(top), d->d_name, 0) == 0 || remove_child(dirfd(top), d->d_name, serial))
 			done = true;
@@ -102,11 +102,11 @@ static bool remove_pass(DIR *top, unsigned long *serial)
 }
 
 /* Until a pass finds nothing more that it can do. */
-static void remove_all(DIR *top)
+static void remove_all(DIR *top, const char *kept)
 {
 	unsigned long serial = 0;
 
-	while (remove_pass(top, &serial))
+	while (remove_pass(top, kept, &serial))
 		;
 }
 
@@ -116,12 +116,12 @@ int tree_remove(const char *path)
 
 	if (!top) /* whoever wrote into it may have put something else in its place */
 		return errno == ENOTDIR || errno == ELOOP ? unlink(path) : -1;
-	remove_all(top);
+	remove_all(top, NULL);
 	closedir(top);
 	return unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
 }
 
-int tree_empty(int dir_fd)
+int tree_empty_but(int dir_fd, const char *name)
 {
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *top = fd < 0 ? NULL : fdopendir(fd);
@@ -132,12 +132,17 @@ int tree_empty(int dir_fd)
 			close(fd);
 		return -1;
 	}
-	remove_all(top);
+	remove_all(top, name);
 	rewinddir(top);
-	while ((d = readdir(top)) != NULL && is_dots(d->d_name))
+	while ((d = readdir(top)) != NULL && (is_dots(d->d_name) || (name && !strcmp(d->d_name, name))))
 		;
 	closedir(top);
 	if (d)
 		errno = ENOTEMPTY;
 	return d ? -1 : 0;
+}
+
+int tree_empty(int dir_fd)
+{
+	return tree_empty_but(dir_fd, NULL);
 }

@@ -7,5 +7,7 @@
 int tree_remove(const char *path);
 /* The same of what is in the open directory, which stays. 0, or -1 with errno if anything is left. */
 int tree_empty(int dir_fd);
+/* But for this name in it, which stays. */
+int tree_empty_but(int dir_fd, const char *name);
 
 #endif

@@ -27,6 +27,9 @@ struct changing {
 	const char *save, *patch;
 	const char *const *skip;  /* our own output files, relative */
 	struct buf before, after; /* scans as text */
+	struct buf committed;     /* what a run that was killed had begun to commit, as such a scan; empty: nothing */
+	bool finished;            /* that is committed now */
+	bool done;                /* the result is out: what is in the directory of ours is of no use */
 	bool transaction, settled;
 	bool alone; /* workspace.save and nothing else: no hashes, and the second scan stays in the keeper's child */
 	bool anew;  /* the run goes on from a record, and what was there when the session began is not known */
@@ -62,12 +65,19 @@ void changing_use_copy(struct world *w, const char *copy);
 /* ---- kept.c ---- */
 
 #define KEPT_SUMS COPY_SUMS /* in the directory of ours: while it is there, what is beside it is whole */
+/* What a commit is made from, and what is kept for one: the files as the original has them. */
+const struct buf *changing_base(const struct changing *c);
 
 /* So that a run that goes on from the record of this one finds what is in the directory of ours, if this one is killed.
  * That it cannot is no reason not to begin. */
 void kept_mark(const struct world *w);
+/* The commit begins: whoever goes on from a run that is killed from now on knows that the original is another one. */
+void kept_commits(const struct world *w);
+void kept_commits_nothing(const struct world *w); /* it was refused */
 /* What a killed run has left: used from now on, with what was there before it. */
 bool kept_find(struct world *w);
+/* Does the old result tell what became of the changes? */
+bool kept_told(const struct world *w);
 /* What a run that came to its end without completing has kept. 1: it is there, 0: there is nothing to put back. */
 int kept_restore(struct world *w, const struct changing_limits *l, struct error *e);
 /* A transaction is not committed: the changes, in the run directory. */

@@ -4,6 +4,7 @@
 #include "run/changing.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,20 +37,42 @@ static bool mark(const struct changing *c, const char *name, const char *target)
 	return in_ours(c, name, path) && symlink(target, path) == 0;
 }
 
+/* It appears whole, or the old one stays. */
+static bool put_scan(const struct changing *c, const char *name, const struct buf *text)
+{
+	char path[4096], part[4096];
+	int fd = -1;
+
+	if (in_ours(c, name, path) && in_ours(c, "part.sums", part) && (!unlink(part) || errno == ENOENT))
+		fd = private_file(AT_FDCWD, part);
+	bool whole = fd >= 0 && !io_write_all(fd, buf_str(text), text->len);
+	if (fd >= 0)
+		close(fd);
+	return whole && !rename(part, path);
+}
+
 void kept_mark(const struct world *w)
 {
 	const struct changing *c = w->changing;
-	char sums[4096], part[4096];
-	int fd = -1;
 
-	if (mark(c, SESSION, w->session_id) && (!c->transaction || mark(c, COPY_WORKED_IN, strrchr(c->dir, '/') + 1)) &&
-	    in_ours(c, KEPT_SUMS, sums) && in_ours(c, KEPT_SUMS ".part", part))
-		fd = private_file(AT_FDCWD, part);
-	bool whole = fd >= 0 && !io_write_all(fd, buf_str(&c->before), c->before.len);
-	if (fd >= 0)
-		close(fd);
-	if (!whole || rename(part, sums)) /* it appears whole */
+	if (!mark(c, SESSION, w->session_id) ||
+	    (c->transaction && !mark(c, COPY_WORKED_IN, strrchr(c->dir, '/') + 1)) ||
+	    !put_scan(c, KEPT_SUMS, &c->before))
 		log_verbose("a run that goes on from this one will not know what the workspace was before");
+}
+
+void kept_commits(const struct world *w)
+{
+	if (!put_scan(w->changing, COPY_COMMITTED, &w->changing->after))
+		log_verbose("a run that goes on from this one will not know what was committed");
+}
+
+void kept_commits_nothing(const struct world *w)
+{
+	char path[4096];
+
+	if (in_ours(w->changing, COPY_COMMITTED, path))
+		(void)unlink(path);
 }
 
 static bool is_marked(const struct changing *c, const char *name, const char *target)
@@ -73,15 +96,15 @@ static bool is_ours(const struct world *w, const struct changing *c)
 }
 
 /* A list without hashes is of use only to whoever needs no more. */
-static bool read_sums(struct changing *c, const char *path)
+static bool read_sums(const struct changing *c, const char *path, struct buf *out)
 {
 	struct error e = ERROR_INIT;
 	struct scan s = SCAN_INIT;
-	bool good = !io_read_file(AT_FDCWD, path, &c->before, &e) &&
-	            !scan_parse(buf_str(&c->before), c->before.len, &s, &e) && (c->alone || !s.listed);
+	bool good = !io_read_file(AT_FDCWD, path, out, &e) && !scan_parse(buf_str(out), out->len, &s, &e) &&
+	            (c->alone || !s.listed);
 
 	if (!good)
-		buf_clear(&c->before);
+		buf_clear(out);
 	scan_release(&s);
 	return good;
 }
@@ -101,9 +124,13 @@ static bool take_left(struct world *w, const char *ours, const char *copy)
 	char sums[4096];
 
 	c->ours = ours;
-	if (*ours && is_ours(w, c) && (!copy || is_copy(copy)) && in_ours(c, KEPT_SUMS, sums) && changing_lock(c) &&
-	    read_sums(c, sums))
+	bool is = *ours && is_ours(w, c) && (c->done || !copy || is_copy(copy)) && in_ours(c, KEPT_SUMS, sums) &&
+	          changing_lock(c);
+	if (is && (c->done || read_sums(c, sums, &c->before))) {
+		if (!c->done && in_ours(c, COPY_COMMITTED, sums))
+			read_sums(c, sums, &c->committed);
 		return true;
+	}
 	changing_unlock(c);
 	c->ours = NULL;
 	return false;
@@ -172,6 +199,18 @@ bool kept_find(struct world *w)
 
 /* ---- a run that came to its end ---- */
 
+bool kept_told(const struct world *w)
+{
+	const char *line = w->record.result_line;
+	struct json doc = JSON_INIT;
+	struct error e = ERROR_INIT;
+	bool told = line && !json_parse(&doc, line, strlen(line), 0, &e) &&
+	            json_path(&doc, 0, "workspace.changed") >= 0;
+
+	json_release(&doc);
+	return told;
+}
+
 static void warn_gone(const struct changing *c, const char *path)
 {
 	log_warn("what the run %s before is not there any more: '%s' cannot be used%s",
@@ -226,7 +265,7 @@ int kept_restore(struct world *w, const struct changing_limits *l, struct error 
 		return 0;
 	bool archive = snprintf(sums, sizeof sums, "%s%s", kept, SUMS_OF) < (int)sizeof sums && !access(sums, R_OK);
 	bool needed = c->transaction || c->patch;
-	if ((needed && (!archive || access(kept, R_OK))) || !read_sums(c, archive ? sums : kept)) {
+	if ((needed && (!archive || access(kept, R_OK))) || !read_sums(c, archive ? sums : kept, &c->before)) {
 		c->anew = true;
 		warn_gone(c, kept);
 		return 0;
@@ -240,6 +279,7 @@ int kept_restore(struct world *w, const struct changing_limits *l, struct error 
 static const char *keep(struct world *w, const char *name, const char *dir, const struct buf *before,
                         const struct buf *after, const struct changing_limits *l, struct error *e)
 {
+	const struct buf *base = changing_base(w->changing);
 	struct buf sums = BUF_INIT(255);
 	struct error why = ERROR_INIT;
 	const char *path;
@@ -251,8 +291,7 @@ static const char *keep(struct world *w, const char *name, const char *dir, cons
 	if (changing_save(w, dir, before, after, path, l, e))
 		return NULL;
 	buf_addf(&sums, "%s%s", strrchr(path, '/') + 1, SUMS_OF);
-	if (sums.failed ||
-	    !run_dir_store(w->run_dir, buf_str(&sums), w->changing->before.data, w->changing->before.len, &why))
+	if (sums.failed || !run_dir_store(w->run_dir, buf_str(&sums), base->data, base->len, &why))
 		log_warn("a run that goes on from this one will not have its changes: %s", why.msg);
 	buf_release(&sums);
 	return path;
@@ -262,7 +301,7 @@ int kept_changes(struct world *w, const struct changing_limits *l, struct error 
 {
 	struct changing *c = w->changing;
 
-	c->told.changes = keep(w, "changes.tar.zst", c->dir, &c->before, &c->after, l, e);
+	c->told.changes = keep(w, "changes.tar.zst", c->dir, changing_base(c), &c->after, l, e);
 	if (!c->told.changes)
 		return -1;
 	if (w->job->output_format && !strcmp(w->job->output_format, "text")) /* elsewhere the result tells */

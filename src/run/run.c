@@ -43,6 +43,7 @@ static int tear_down(struct world *w, bool failed)
 	rc = world_record_end(w, &e);
 	if (rc && !failed) /* else why is told */
 		log_error("%s", e.msg);
+	w->result_out = w->result_out && !rc;
 	toolbox_free(w->toolbox);
 	if (w->supervisor)
 		supervisor_stop(w->supervisor, w->signals > 1 ? 0 : STOP_GRACE_MS);
@@ -118,6 +119,7 @@ static int drive(struct world *w, int *died_by)
 		*died_by = w->signo; /* whose reader did not take the result even so */
 		return terminal_exit_code(TERM_INTERNAL_ERROR, false);
 	}
+	w->result_out = !out.broken;
 	*died_by = out.signo;
 	return out.exit_code;
 }
@@ -128,8 +130,10 @@ static int repeat(struct world *w)
 	struct error e = ERROR_INIT;
 
 	run_dir_remove_tmp(w->session_id, w->job->resume_path); /* it may have been killed behind its result */
-	if (world_repeat_result(w, &e) == 0)
+	if (world_repeat_result(w, &e) == 0) {
+		world_drop_changes(w);
 		return 0;
+	}
 	log_error("%s", e.msg);
 	return terminal_exit_code(TERM_INTERNAL_ERROR, false);
 }

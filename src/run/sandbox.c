@@ -105,9 +105,9 @@ int world_judge_sandbox(struct world *w, struct error *e)
 
 int world_confine(struct world *w, struct error *e)
 {
-	const char *write[3], *parents[3];
+	const char *write[4], *parents[4];
 
-	if (run_dir_needs(w->run_dir, write, parents))
+	if (run_dir_needs(w->run_dir, write, parents) || world_changes_need(w, write, parents))
 		return error_nomem(e);
 	int rc = sandbox_confine_self(write, parents, e);
 	w->confined = rc > 0;

@@ -441,6 +441,8 @@ static int converse(struct outer *t, int *code, int *died_by, struct error *e)
 		log_error("%s", late.msg);
 		*code = terminal_exit_code(TERM_INTERNAL_ERROR, false);
 		*died_by = w->signo;
+	} else {
+		w->result_out = !t->out.broken;
 	}
 	return 0;
 }

@@ -11,7 +11,6 @@
 
 #include "base/io.h"
 #include "base/log.h"
-#include "base/tree.h"
 #include "record/private.h"
 #include "run/changing.h"
 #include "workspace/workspace.h"
@@ -80,18 +79,17 @@ static int scan(struct world *w, const struct changing_limits *l, struct error *
 	return rc;
 }
 
-/* The call's strings, then both scans. */
-static int call_with_scans(struct world *w, const char *name, const char *const *strings,
-                           const struct changing_limits *l, struct buf *out, struct error *e)
+/* The call's strings, then two scans. */
+static int call_with_scans(struct world *w, const char *name, const char *const *strings, const struct buf *from,
+                           const struct buf *to, const struct changing_limits *l, struct buf *out, struct error *e)
 {
-	const struct changing *c = w->changing;
 	struct buf in = BUF_INIT(2 * SUMS_MAX);
 
 	for (; *strings; strings++)
 		changing_add(&in, *strings);
-	changing_add(&in, buf_str(&c->before));
-	changing_add(&in, buf_str(&c->after));
-	int rc = changing_call(w, name, c->dir, &in, l, out, e);
+	changing_add(&in, buf_str(from));
+	changing_add(&in, buf_str(to));
+	int rc = changing_call(w, name, w->changing->dir, &in, l, out, e);
 	buf_release(&in);
 	return rc;
 }
@@ -174,10 +172,10 @@ static const char *make_copy(struct world *w, const struct changing_limits *l, s
 	struct buf b = BUF_INIT(4095);
 	const char *copy = NULL;
 
+	changing_sweep(w, l); /* what is left of one that had the name goes first */
 	c->ours = changing_ours(w, e);
 	if (!c->ours)
 		return NULL;
-	changing_sweep(w, l);
 	buf_addf(&b, "%s/%s", c->ours, slash && slash[1] ? slash + 1 : "workspace");
 	if (b.failed || !(copy = arena_strdup(&w->arena, buf_str(&b)))) {
 		error_nomem(e);
@@ -216,6 +214,60 @@ static int check_original(const struct world *w, struct error *e)
 	return error_sys(e, "workspace.transaction: '%s' could not be changed at the end", w->workspace);
 }
 
+/* Makes the original what the copy is. */
+static int commit_to(struct world *w, const struct buf *from, const struct buf *to, const struct changing_limits *l,
+                     struct error *e)
+{
+	const char *const strings[] = { w->changing->was, NULL };
+
+	return call_with_scans(w, "commit", strings, from, to, l, NULL, e) ? error_prefix(e, "workspace.transaction")
+	                                                                   : 0;
+}
+
+const struct buf *changing_base(const struct changing *c)
+{
+	return c->finished ? &c->committed : &c->before;
+}
+
+/* What a killed run was about to do, before anything in the copy is changed again. It can be tried again at the end. */
+static int finish_commit(struct world *w, const struct changing_limits *l)
+{
+	struct changing *c = w->changing;
+	struct error e = ERROR_INIT;
+
+	c->finished = c->committed.len && !commit_to(w, &c->before, &c->committed, l, &e);
+	if (c->committed.len && !c->finished)
+		log_warn("what a run that was killed had begun to commit is not finished: %s", e.msg);
+	return 0;
+}
+
+static struct changing *open_changing(struct world *w)
+{
+	const struct job *job = w->job;
+	struct changing *c = arena_alloc(&w->arena, sizeof *c);
+
+	if (!c)
+		return NULL;
+	buf_init(&c->before, SUMS_MAX);
+	buf_init(&c->after, SUMS_MAX);
+	buf_init(&c->committed, SUMS_MAX);
+	c->dir = w->workspace;
+	c->lock = -1;
+	c->transaction = job->workspace_transaction;
+	c->alone = !c->transaction && !job->workspace_patch && !job->record_path;
+	return w->changing = c;
+}
+
+void world_drop_changes(struct world *w)
+{
+	struct error e = ERROR_INIT;
+
+	if (!is_told(w->job) || w->job->replay_tools || !kept_told(w) || world_workspace(w, &e) || !open_changing(w))
+		return;
+	w->changing->done = true;
+	(void)kept_find(w); /* it goes with us */
+}
+
 int world_begin_changes(struct world *w, struct error *e)
 {
 	const struct job *job = w->job;
@@ -225,16 +277,9 @@ int world_begin_changes(struct world *w, struct error *e)
 
 	if (!world_changes_wanted(job))
 		return 0;
-	c = arena_alloc(&w->arena, sizeof *c);
+	c = open_changing(w);
 	if (!c)
 		return error_nomem(e);
-	buf_init(&c->before, SUMS_MAX);
-	buf_init(&c->after, SUMS_MAX);
-	c->dir = w->workspace;
-	c->lock = -1;
-	c->transaction = job->workspace_transaction;
-	c->alone = !c->transaction && !job->workspace_patch && !job->record_path;
-	w->changing = c;
 	if (job->workspace_save && !(c->save = output_path(w, "workspace.save", job->workspace_save, NULL, e)))
 		return -1;
 	if (job->workspace_patch && !(c->patch = output_path(w, "workspace.patch", job->workspace_patch, c->save, e)))
@@ -242,7 +287,7 @@ int world_begin_changes(struct world *w, struct error *e)
 	if (find_skipped(w, w->workspace, e) || (c->transaction && check_original(w, e)))
 		return -1;
 	if (kept_find(w))
-		return 0;
+		return finish_commit(w, &l);
 	if (c->busy)
 		return error_set(e, ERR_INPUT, "another run works where this one would go on: wait for its end");
 	if (c->transaction || c->patch) {
@@ -321,11 +366,14 @@ static int patch(struct world *w, const struct changing_limits *l, struct error 
 	struct changing *c = w->changing;
 	const char *const strings[] = { c->was, c->patch, NULL };
 	struct buf left_out = BUF_INIT(100);
-	int rc = call_with_scans(w, "patch", strings, l, &left_out, e);
+	int rc = call_with_scans(w, "patch", strings, &c->before, &c->after, l, &left_out, e);
 
 	number(buf_str(&left_out), &c->told.left_out);
 	buf_release(&left_out);
-	return rc ? error_prefix(e, "workspace.patch") : 0;
+	if (rc)
+		return error_prefix(e, "workspace.patch");
+	c->told.patch = c->patch;
+	return 0;
 }
 
 /* The bundle has the patch too, if it is not a large one. */
@@ -345,14 +393,45 @@ static int record_patch(struct world *w, struct error *e)
 	return rc;
 }
 
+static const char *behind_first_line(const struct buf *text)
+{
+	const char *end = strchr(buf_str(text), '\n');
+
+	return end ? end : "";
+}
+
+/* Nothing was changed since a commit was begun, by a run that was killed? */
+static bool is_what_was_committed(const struct changing *c)
+{
+	return c->committed.len && !strcmp(behind_first_line(&c->committed), behind_first_line(&c->after));
+}
+
+/* The files as they were have been committed over: what was written before that is as good as it gets. */
+static int leave_patch(struct changing *c)
+{
+	bool there = !access(c->patch, F_OK);
+
+	if (there)
+		c->told.patch = c->patch;
+	if (!there || !is_what_was_committed(c))
+		log_warn(
+		        "workspace.patch: of what the files were before the commit that was cut short nothing is left: "
+		        "'%s' %s",
+		        c->patch, there ? "stays as it is, without what has changed since" : "is not written");
+	return 0;
+}
+
 static int commit(struct world *w, struct error *e)
 {
 	const struct changing_limits l = { CLOCK_NEVER, WHATEVER_COMES };
 	struct changing *c = w->changing;
-	const char *const strings[] = { c->was, NULL };
 
-	if (call_with_scans(w, "commit", strings, &l, NULL, e))
-		return error_prefix(e, "workspace.transaction");
+	kept_commits(w);
+	if (commit_to(w, changing_base(c), &c->after, &l, e)) {
+		if (e->code == ERR_INPUT && !c->committed.len) /* a conflict: the original is as it was */
+			kept_commits_nothing(w);
+		return -1;
+	}
 	c->told.committed = true;
 	return 0;
 }
@@ -378,36 +457,17 @@ static int settle(struct world *w, bool completed, struct error *e)
 		c->told.saved = c->save;
 	}
 	if (c->patch) {
-		if (patch(w, &l, e))
+		if (c->committed.len ? leave_patch(c) : patch(w, &l, e))
 			return -1;
-		c->told.patch = c->patch;
-		if (record_patch(w, e))
+		if (c->told.patch && record_patch(w, e))
 			return -1;
 	}
+	c->told.committed = c->finished && is_what_was_committed(c);
 	if (completed)
 		return c->transaction ? commit(w, e) : 0;
-	if (!all || !is_told(w->job))
+	if (!all || !is_told(w->job) || c->told.committed)
 		return 0;
 	return c->transaction ? kept_changes(w, &l, e) : kept_before(w, &l, e);
-}
-
-/* Our directory goes, unless what the run did is nowhere else. */
-static void discard(struct world *w)
-{
-	const struct changing_limits l = { CLOCK_NEVER, WHATEVER_COMES };
-	struct changing *c = w->changing;
-	struct buf in = BUF_INIT(4096);
-	struct error e = ERROR_INIT;
-
-	if (!c->ours)
-		return;
-	/* The sums first: with them, a copy that is gone in part would pass for one that the run removed files from. */
-	changing_add(&in, c->ours);
-	changing_add(&in, KEPT_SUMS);
-	if (changing_call(w, "remove", NULL, &in, &l, NULL, &e))
-		log_warn("%s", e.msg);
-	c->ours = NULL;
-	buf_release(&in);
 }
 
 int world_end_changes(struct world *w, bool completed, struct error *e)
@@ -425,8 +485,6 @@ int world_end_changes(struct world *w, bool completed, struct error *e)
 	if (!untold && (!rc || !c->transaction)) {
 		if (lost)
 			c->ours = NULL;
-		else
-			discard(w);
 		return rc;
 	}
 	c->told.copy = c->dir;
@@ -440,18 +498,39 @@ const struct event_workspace *world_changes(const struct world *w)
 	return w->changing && w->changing->settled && is_told(w->job) ? &w->changing->told : NULL;
 }
 
+int world_changes_need(struct world *w, const char *write[4], const char *parents[4])
+{
+	const char *ours = w->changing ? w->changing->ours : NULL, *slash = ours ? strrchr(ours, '/') : NULL;
+	size_t n = 0;
+
+	if (!ours)
+		return 0;
+	while (write[n])
+		n++;
+	write[n] = ours;
+	write[n + 1] = NULL;
+	for (n = 0; parents[n]; n++)
+		;
+	parents[n] = arena_strndup(&w->arena, ours, (size_t)(slash - ours) + 1);
+	if (!parents[n])
+		return -1;
+	parents[n + 1] = NULL;
+	return 0;
+}
+
 void world_release_changes(struct world *w)
 {
 	struct changing *c = w->changing;
 
 	if (!c)
 		return;
-	if (c->ours && w->keeper)
-		discard(w);
-	else if (c->ours)
-		(void)tree_remove(c->ours);
+	/* Behind the result: until that is out, whoever goes on from the record needs what is in there. */
+	bool wanted = w->began && w->keeps_events && !w->result_out;
+	if (c->ours && !wanted && workspace_drop_copy(c->ours) && errno != ENOENT)
+		log_warn("cannot remove all of '%s': %s", c->ours, strerror(errno));
 	changing_unlock(c);
 	buf_release(&c->before);
 	buf_release(&c->after);
+	buf_release(&c->committed);
 	w->changing = NULL;
 }

@@ -127,6 +127,7 @@ struct world {
 	bool paused; /* transfers are held because stdout is full */
 	bool told_broken;
 	bool began;          /* the init line is out, which says where the run works */
+	bool result_out;     /* and so is the last result, all of it */
 	bool progress;       /* stderr is a terminal and stdout is not */
 	int64_t drain_until; /* how long stdout's reader is waited for at the end; a signal brings it nearer */
 	bool lost;           /* an event could not be queued for want of memory */
@@ -199,7 +200,12 @@ int world_record_files(struct world *w, struct error *e);
 int world_end_changes(struct world *w, bool completed, struct error *e);
 /* For the result; NULL = not asked for, or not known yet. */
 const struct event_workspace *world_changes(const struct world *w);
-void world_release_changes(struct world *w); /* before the keeper goes: a copy that nobody will use */
+/* The old result is out again: what the run that was killed behind it has left goes when this one ends. */
+void world_drop_changes(struct world *w);
+/* For world_confine: adds the directory of ours, which is removed behind the result, when no child may be alive. -1: no
+ * memory. */
+int world_changes_need(struct world *w, const char *write[4], const char *parents[4]);
+void world_release_changes(struct world *w); /* behind the result: a copy that nobody will use goes */
 
 /* ---- config.c: from the job to what the rooms take ---- */
 enum permission_mode world_permission_mode(const struct job *job);

@@ -24,8 +24,8 @@ int call_end(int rc, const struct error *e, int result_fd)
 
 /* ---- "remove" ---- */
 
-/* Of the named directory: the name that goes first, all that is in it, itself. What was put in its place just goes. */
-static int remove_named(const char *path, const char *first, struct error *e)
+/* What was put in the place of the named directory just goes. */
+static int remove_named(const char *path, struct error *e)
 {
 	const char *slash = strrchr(path, '/');
 	char *parent = strndup(path, slash ? (size_t)(slash - path) + 1 : 0);
@@ -36,7 +36,7 @@ static int remove_named(const char *path, const char *first, struct error *e)
 
 	if (!rc && sandbox_confine_call(places, 2, e) < 0)
 		rc = -1;
-	if (!rc && ((*first && dir >= 0 && unlinkat(dir, first, 0) && errno != ENOENT) || tree_remove(path)))
+	if (!rc && tree_remove(path))
 		rc = error_sys(e, "cannot remove all of '%s'", path);
 	if (dir >= 0)
 		close(dir);
@@ -62,14 +62,12 @@ static int remove_here(struct error *e)
 	return rc;
 }
 
-/* A directory, and the name in it that goes first, so that the rest is known for a rest ("": none); without a
- * directory all that is in this one. */
+/* A directory; without one all that is in this one. */
 int call_remove(const char *in, size_t in_len, int result_fd)
 {
 	struct error e = ERROR_INIT;
-	size_t n = strlen(in) + 1;
 
-	return call_end(in_len ? remove_named(in, n < in_len ? in + n : "", &e) : remove_here(&e), &e, result_fd);
+	return call_end(in_len ? remove_named(in, &e) : remove_here(&e), &e, result_fd);
 }
 
 /* ---- "unpack": see struct unpack_call ---- */

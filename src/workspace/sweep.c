@@ -136,11 +136,31 @@ static bool may_go(int fd, int original, const char *const *skip)
 	return goes;
 }
 
-/* The sums first: without them what is left goes the next time. */
+/* The sums first, and last of all whose it is: between these, what is left goes the next time. */
 static bool take_away(const struct swept *s)
 {
-	return (unlinkat(s->fd, COPY_SUMS, 0) == 0 || errno == ENOENT) && tree_empty(s->fd) == 0 &&
+	return (unlinkat(s->fd, COPY_SUMS, 0) == 0 || errno == ENOENT) && tree_empty_but(s->fd, COPY_ORIGINAL) == 0 &&
+	       (unlinkat(s->fd, COPY_ORIGINAL, 0) == 0 || errno == ENOENT) &&
 	       unlinkat(s->parent, s->name, AT_REMOVEDIR) == 0;
+}
+
+int workspace_drop_copy(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *above = slash ? strndup(path, (size_t)(slash - path) + 1) : NULL;
+	const struct swept s = { .parent = above ? open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1,
+		                 .fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+		                 .name = slash ? (char *)slash + 1 : NULL };
+	bool gone = s.parent >= 0 && s.fd >= 0 && take_away(&s);
+	int saved = errno;
+
+	if (s.parent >= 0)
+		close(s.parent);
+	if (s.fd >= 0)
+		close(s.fd);
+	free(above);
+	errno = saved;
+	return gone ? 0 : -1;
 }
 
 void sweep_do(struct sweep *s, int original, const char *const *skip, struct buf *told)

@@ -120,10 +120,15 @@ int workspace_patch(int before_fd, int after_fd, const struct scan *before, cons
 int workspace_copy(int from_fd, int to_fd, struct error *e);
 /* In the directory that a run makes beside the workspace, and has locked (flock) while it lives: a link to the
  * original; one to the name of the copy, if that is worked in; and the scan of the files as they were, from when on
- * there may be work in the copy. Without these sums there is none, and whoever finds it may take it away (sweep.c). */
+ * there may be work in the copy. Without these sums there is none, and whoever finds it may take it away (sweep.c).
+ * Before a commit begins, the scan of the copy stands beside them: from then on the original is not what it was. */
 #define COPY_ORIGINAL  "original"
 #define COPY_WORKED_IN "copy"
 #define COPY_SUMS      "before.sums"
+#define COPY_COMMITTED "committed.sums"
+/* Removes such a directory (an absolute path) with all that is in it, in an order in which what is left of it can be
+ * taken away by whoever finds it. Does not start a process. -1 with errno: a part of it is still there. */
+int workspace_drop_copy(const char *path);
 /* Makes the original what the copy is. Refused before anything is changed if the original is no longer what `before`
  * says in a place that the copy changed, or if there is no room: all new content is written into a directory of its own
  * in the original first. Then each file is put in place by a rename, and last of all what is gone is removed. If that
