@@ -103,7 +103,7 @@ static void warn_of_budget(struct loop *l)
 
 bool loop_is_anew(const char *text)
 {
-	return !strcmp(text, ANEW);
+	return strstr(text, ANEW) != NULL; /* what else had waited may stand in front of it */
 }
 
 void loop_note_warned(struct loop *l)
@@ -128,7 +128,7 @@ void loop_tell_anew(struct loop *l)
 			return;
 	l->warned = l->account.warned = false;
 	if (warned)
-		loop_say(l, ANEW);
+		loop_say_behind(l, ANEW);
 }
 
 /* ---- files and messages ---- */

@@ -111,7 +111,7 @@ void check_note(struct sim *s, const struct step *step)
 
 	if (ev->kind != EVENT_USER || ev->u.user.block->kind != BLOCK_TEXT)
 		return;
-	if (sim_begins(ev->u.user.block->text, NOTE_REVOKED)) {
+	if (strstr(ev->u.user.block->text, NOTE_REVOKED)) {
 		if (!s->w->noted && !s->w->notes)
 			sim_problem(s, "a note is revoked that was not given");
 		s->w->noted = false;

@@ -549,10 +549,10 @@ static void live(struct sim *s)
 	sim_run_messages(s, c->deps, c->next);
 }
 
-/* It came to an end of its own, and there may be messages left. */
+/* It came to an end of its own, and there may be something left to do. */
 static bool comes_again(struct sim *s)
 {
-	if (!s->cuts_talk || sim_is_single(s) || s->crash->left <= 0)
+	if (!s->cuts_talk || s->crash->left <= 0)
 		return false;
 	s->crash->left--;
 	sim_check(s, &(struct step){ .stage = AT_END });

@@ -204,7 +204,7 @@ static void take_notes(struct sim *s)
 		bool budget = sim_begins(text, "The budget of this run is nearly spent");
 		w->notes += budget && !w->notes;
 		w->noted |= budget || sim_begins(text, "The turns of this task are nearly");
-		if (!sim_begins(text, NOTE_REVOKED))
+		if (!strstr(text, NOTE_REVOKED))
 			continue;
 		w->noted = false;
 		w->notes = 0;
@@ -364,8 +364,7 @@ void witness_batch(struct sim *s, const struct resumed_batch *b)
 			witness_answered(w, r->id);
 		}
 		if (r->kind == BLOCK_TEXT && !(b->said && strstr(r->text, b->said)) &&
-		    !strstr(r->text, "The SessionStart ") && !sim_begins(r->text, NOTE_REVOKED) &&
-		    !had_waited(s, r->text))
+		    !strstr(r->text, "The SessionStart ") && !strstr(r->text, NOTE_REVOKED) && !had_waited(s, r->text))
 			w->said[HOOK_POST_TOOL_BATCH] = (int)HOOK_SAYS_PASS;
 	}
 	if (b->went_on || b->ended)
@@ -379,6 +378,7 @@ void witness_take_up(struct sim *s, const char *text)
 
 	s->text = text;
 	witness_message(s, text);
+	take_guards(s, s->cfg.resume_state);
 	w->goes_on = w->resumed = w->accepted = w->in_turn = true;
 	w->prompts = 1;
 	for (size_t i = 0; paid && i < paid->nmodels; i++)

@@ -266,7 +266,7 @@ void witness_cut(struct sim *s, const char *id);           /* its result is shor
 const struct catalog_row *witness_row(const struct sim *s, const char *model);
 
 /* ---- check_budgets.c ---- */
-#define NOTE_REVOKED "That the turns or the budget" /* begins what says that a note of an earlier process is over */
+#define NOTE_REVOKED "That the turns or the budget" /* stands in what says that a note of an earlier process is over */
 void witness_near(struct sim *s, enum continue_reason to);
 
 /* ---- marks.c ---- */

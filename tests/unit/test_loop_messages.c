@@ -305,6 +305,9 @@ static void a_process_that_waited_for_the_server_is_gone(void **state)
 	}
 }
 
+#define ANEW                                                                                                           \
+	"That the turns or the budget are nearly used up was said in an earlier run and does not hold any more: this " \
+	"run has more. Do all that the task needs."
 #define BATCH_HOOK "PostToolBatch pass | context all"
 #define ASKED      "hook PostToolBatch"
 
@@ -314,7 +317,9 @@ static const struct left {
 	struct resumed_batch batch;
 	const char *state;
 	const char *sent, *trace;
-	bool asked; /* hooks about all calls are */
+	bool asked;  /* hooks about all calls are */
+	bool ended;  /* it was not killed: its result is there */
+	bool server; /* a tool of the server's own is waited for */
 } lefts[] = {
 	{ { NULL }, { 0 }, "{}", "t1|" HOOK("PostToolBatch", "all"), "next_turn completed", true },
 	{ { NULL }, { .said = "of t1" }, "{}", "t1|of t1|" HOOK("PostToolBatch", "all"), "next_turn completed", true },
@@ -356,6 +361,22 @@ static const struct left {
 	  "t1|" HOOK("PostToolBatch", "all") "|" WARNING FINISH,
 	  "next_turn completed",
 	  false },
+	/* that it does not hold any more is no word of theirs either, and waits as theirs */
+	{ { NULL },
+	  { 0 },
+	  "{\"turns_warned\":1}",
+	  "t1|" ANEW "|" HOOK("PostToolBatch", "all"),
+	  "next_turn completed",
+	  true,
+	  true },
+	{ { ANEW },
+	  { 0 },
+	  "{\"turns_warned\":1}",
+	  "t1|" ANEW "|" HOOK("PostToolBatch", "all"),
+	  "next_turn completed",
+	  true,
+	  true },
+	{ { NULL }, { 0 }, "{\"turns_warned\":1}", "t1", "next_turn completed", true, true, true },
 	/* the third answer in a row that broke */
 	{ { HOOK("PostToolBatch", "all") }, { .broke = true }, "{\"salvages\":2}", "", "model_error", false },
 };
@@ -363,6 +384,8 @@ static const struct left {
 static void what_a_killed_process_left(void **state)
 {
 	static const char call[] = "{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"SafeA\",\"input\":{}}";
+	static const char server_call[] =
+	        "{\"type\":\"server_tool_use\",\"id\":\"srv1\",\"name\":\"web_search\",\"input\":{}}";
 	struct session_model paid = { .model = (char *)"sim", .usage = { .input = 90000 } };
 	struct session_totals before = { .models = &paid, .nmodels = 1 };
 	const struct path p = { .name = "", .hooks = S(BATCH_HOOK) };
@@ -380,12 +403,15 @@ static void what_a_killed_process_left(void **state)
 		configure(&s, &p);
 		history_add_user_block(&s.history, block_new_text("do it", 5));
 		message_add(m, block_from_json(call, sizeof call - 1, &e));
+		if (lefts[i].server)
+			message_add(m, block_from_json(server_call, sizeof server_call - 1, &e));
 		history_add(&s.history, m);
 		history_add_user_block(&s.history, block_new_tool_result("t1", "ok", 2, false));
 		for (const char *const *t = lefts[i].behind; *t; t++)
 			history_add_user_block(&s.history, block_new_text(*t, strlen(*t)));
 		s.cfg.goes_on = true;
 		s.cfg.told_first = s.history.v[2]->n;
+		s.cfg.resume_ended = lefts[i].ended;
 		s.cfg.resume_state = lefts[i].state;
 		s.cfg.resume_batch = &batch;
 		s.cfg.resume_paid = &before;
