@@ -338,8 +338,10 @@ static int model_start(void *ctx, const struct model_request *req, struct error 
 		c->unsent = 0;
 	}
 	if (req->kind == MODEL_MAIN && !s->dead && c->requests && --c->requests == 0) {
-		/* what a session's start brings is told beside, and that a note of this process does not hold */
-		c->unsent = sim_has_hook(s, HOOK_SESSION_START) || s->w->noted || s->w->notes ? 0 : digest(req);
+		/* what a session's start brings is told beside, and that a note of this process does not hold; whether
+		 * the conversation may be made shorter hooks are asked anew */
+		bool anew = sim_has_hook(s, HOOK_SESSION_START) || s->w->noted || s->w->notes || s->w->precompacts;
+		c->unsent = anew ? 0 : digest(req);
 		c->quiet = true;
 		die(c);
 	}
