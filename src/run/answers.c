@@ -50,7 +50,14 @@ static void add_text(struct json_out *o, const char *key, const char *text)
 		jo_kstr(o, key, text);
 }
 
-void answers_tell_tool(struct world *w, const char *id, const struct tool_result *res, bool later)
+static void add_moment(struct json_out *o, const struct moment *at)
+{
+	jo_kint(o, "lines", at->lines);
+	if (at->bytes >= 0)
+		jo_kint(o, "bytes", at->bytes);
+}
+
+void answers_tell_tool(struct world *w, const char *id, const struct tool_result *res, const struct moment *at)
 {
 	struct buf line = BUF_INIT(BUF_HUGE);
 	struct json_out o;
@@ -58,12 +65,27 @@ void answers_tell_tool(struct world *w, const char *id, const struct tool_result
 	if (!w->recording)
 		return;
 	begin(&o, &line, w, "tool", id);
-	add_flag(&o, "later", later);
+	add_flag(&o, "later", at);
+	if (at)
+		add_moment(&o, at);
 	add_flag(&o, "ran", res->ran);
 	add_flag(&o, "invalid", res->invalid);
 	add_flag(&o, "cancels", res->cancels_siblings);
 	add_text(&o, "ends_run", res->ends_run);
 	add_text(&o, "context", res->context);
+	end(w, &o, &line);
+}
+
+void answers_tell_start(struct world *w, const char *id)
+{
+	struct moment here = cutoff_here(w, -1);
+	struct buf line = BUF_INIT(BUF_HUGE);
+	struct json_out o;
+
+	if (!w->recording)
+		return;
+	begin(&o, &line, w, "start", id);
+	add_moment(&o, &here);
 	end(w, &o, &line);
 }
 
@@ -183,22 +205,28 @@ int answers_read(struct world *w, const char *text, size_t n, struct error *e)
 	return 0;
 }
 
-/* The next of that kind, which is not there any more then: its line, owned by the caller. NULL: there is none. */
+/* The next of that kind; SIZE_MAX: there is none. */
+static size_t find(const struct answers *a, const char *what, const char *key)
+{
+	for (size_t i = a ? a->first : 0; a && i < a->n; i++)
+		if (a->v[i].line && !strcmp(a->v[i].what, what) && !strcmp(a->v[i].key, key))
+			return i;
+	return SIZE_MAX;
+}
+
+/* It is not there any more then: its line, owned by the caller. NULL: there is none. */
 static char *take(struct world *w, const char *what, const char *key)
 {
 	struct answers *a = w->answers;
+	size_t i = find(a, what, key);
 
-	for (size_t i = a ? a->first : 0; a && i < a->n; i++) {
-		struct line_told *x = &a->v[i];
-		char *line = x->line;
-		if (!line || strcmp(x->what, what) != 0 || strcmp(x->key, key) != 0)
-			continue;
-		x->line = NULL;
-		while (a->first < a->n && !a->v[a->first].line)
-			a->first++;
-		return line;
-	}
-	return NULL;
+	if (i == SIZE_MAX)
+		return NULL;
+	char *line = a->v[i].line;
+	a->v[i].line = NULL;
+	while (a->first < a->n && !a->v[a->first].line)
+		a->first++;
+	return line;
 }
 
 static bool flag(const struct json *doc, const char *key)
@@ -219,14 +247,45 @@ static void replace(char **at, char *now)
 	*at = now;
 }
 
-bool answers_comes_later(const struct world *w, const char *id)
+static struct moment moment_of(const struct json *doc)
+{
+	int root = json_root(doc);
+	int64_t lines = json_int_or(doc, json_get(doc, root, "lines"), 0);
+
+	return (struct moment){ lines, json_int_or(doc, json_get(doc, root, "bytes"), lines ? -1 : 0) };
+}
+
+bool answers_take_start(struct world *w, const char *id, struct moment *at, size_t *turn)
+{
+	struct json doc = JSON_INIT;
+	char *line;
+	bool told = false;
+
+	*turn = find(w->answers, "start", id);
+	line = take(w, "start", id);
+	if (line && !json_parse(&doc, line, strlen(line), JSON_BORROW, NULL)) {
+		*at = moment_of(&doc);
+		told = true;
+	}
+	json_release(&doc);
+	free(line);
+	return told;
+}
+
+bool answers_comes_later(const struct world *w, const char *id, struct moment *at, size_t *turn)
 {
 	const struct answers *a = w->answers;
+	size_t i = find(a, "tool", id);
+	struct json doc = JSON_INIT;
+	bool later = false;
 
-	for (size_t i = a ? a->first : 0; a && i < a->n; i++)
-		if (a->v[i].line && !strcmp(a->v[i].what, "tool") && !strcmp(a->v[i].key, id))
-			return strstr(a->v[i].line, "\"later\":true") != NULL;
-	return false;
+	if (i < SIZE_MAX && !json_parse(&doc, a->v[i].line, strlen(a->v[i].line), JSON_BORROW, NULL)) {
+		later = flag(&doc, "later");
+		*at = moment_of(&doc);
+		*turn = i;
+	}
+	json_release(&doc);
+	return later;
 }
 
 int answers_take_tool(struct world *w, const char *id, struct tool_result *res, struct error *e)

@@ -137,6 +137,20 @@ void cutoff_emitted(struct world *w, const struct event *ev)
 	w->cutoff->here.asks = 0;
 }
 
+int64_t cutoff_came(const struct world *w)
+{
+	return w->cutoff ? w->cutoff->came : 0;
+}
+
+struct moment cutoff_here(const struct world *w, int64_t came)
+{
+	const struct cutoff *c = w->cutoff;
+
+	if (!c || !c->here.exchange)
+		return (struct moment){ cutoff_lines(w), -1 };
+	return (struct moment){ cutoff_lines(w), came < 0 ? c->here.bytes : came };
+}
+
 void cutoff_asked(struct world *w)
 {
 	if (w->cutoff)
@@ -592,6 +606,17 @@ bool cutoff_keeps_running(const struct world *w, const char *id)
 		if (c->v[i].ends && find(&c->v[i].at, id) < c->v[i].at.nrunning)
 			return true;
 	return false;
+}
+
+bool cutoff_reached(const struct world *w, const struct moment *at)
+{
+	int64_t lines = cutoff_lines(w);
+
+	if (lines != at->lines)
+		return lines > at->lines;
+	if (w->paused) /* then nobody knows what is open */
+		return false;
+	return !world_replay_open(w) || (at->bytes >= 0 && world_replay_given(w) >= at->bytes);
 }
 
 bool cutoff_holds(const struct world *w, const struct loop_event *ev)

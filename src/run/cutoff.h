@@ -25,12 +25,19 @@
 #define CUTOFF_DIRECTORY "interrupts/"
 #define INPUT_DIRECTORY  "input/"
 
+/* Where a call started or its result came: less is told, as the lines tell what runs. */
+struct moment {
+	int64_t lines, bytes; /* bytes: -1 = no answer was open */
+};
+
 int cutoff_open(struct world *w, struct error *e); /* once or again */
 void cutoff_free(struct world *w);
 
 /* ---- what the run does: where it is ---- */
 void cutoff_emitted(struct world *w, const struct event *ev);
 int64_t cutoff_lines(const struct world *w); /* so many that tell of the conversation are out */
+int64_t cutoff_came(const struct world *w);  /* so many bytes of the answer are there, seen or not */
+struct moment cutoff_here(const struct world *w, int64_t came); /* came: -1 = those that are seen */
 void cutoff_asked(struct world *w);
 void cutoff_handed(struct world *w, const struct loop_event *ev);
 void cutoff_call_started(struct world *w, const char *id);
@@ -59,6 +66,7 @@ int64_t cutoff_now(void *ctx);
 bool cutoff_look(struct world *w);
 /* Nothing else can come any more: so the next of them does. False: there is none. */
 bool cutoff_force(struct world *w);
+bool cutoff_reached(const struct world *w, const struct moment *at);
 bool cutoff_holds(const struct world *w, const struct loop_event *ev); /* until then */
 bool cutoff_keeps_running(const struct world *w, const char *id);      /* it had not come back when the work ended */
 bool cutoff_awaits_hook(const struct world *w);   /* the run was ended while hooks were asked: now, or they come next */

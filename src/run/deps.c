@@ -74,17 +74,31 @@ static enum tool_class tool_class(void *ctx, const char *name)
 	return toolbox_class(w->toolbox, name);
 }
 
-/* As the tool did: at once, or when it is asked what comes. */
+/* As the tool did: at once, or at the place where it came. */
 static int give_recorded(struct world *w, struct replay_tools *recorded, const struct block *use,
                          struct tool_result *now, struct error *e)
 {
-	bool later = answers_comes_later(w, use->id);
+	struct moment at;
+	size_t turn = 0;
+	bool later = answers_comes_later(w, use->id, &at, &turn);
 
 	if (replay_tools_start(recorded, use, now, e) || answers_take_tool(w, use->id, now, e))
 		return -1;
 	if (later)
-		world_on_tool(w, use->id, now);
+		world_hold_tool(w, use->id, now, &at, turn);
 	return later;
+}
+
+/* At once, or at the place where it was told. */
+static int start_recorded(struct world *w, const struct block *use, struct error *e)
+{
+	struct moment at;
+	size_t turn;
+
+	if (!answers_take_start(w, use->id, &at, &turn) || cutoff_reached(w, &at))
+		return world_tool_starts(w, use, e);
+	world_hold_start(w, use, &at, turn);
+	return 0;
 }
 
 static int tool_start(void *ctx, const struct block *use, struct tool_result *now, struct error *e)
@@ -93,7 +107,7 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 
 	w->tool_calls++;
 	struct replay_tools *recorded = world_replay_tools(w);
-	if (recorded && replay_tools_started(recorded, use->id) && world_tool_starts(w, use, e))
+	if (recorded && replay_tools_started(recorded, use->id) && start_recorded(w, use, e))
 		return -1;
 	int rc = 1;
 	if (!recorded)
@@ -101,7 +115,7 @@ static int tool_start(void *ctx, const struct block *use, struct tool_result *no
 	else if (!cutoff_keeps_running(w, use->id)) /* else it had no result when the run was ended */
 		rc = give_recorded(w, recorded, use, now, e);
 	if (rc == 0)
-		answers_tell_tool(w, use->id, now, false);
+		answers_tell_tool(w, use->id, now, NULL);
 	if (rc == 1)
 		cutoff_call_started(w, use->id);
 	return rc;
@@ -113,9 +127,9 @@ static void tool_cancel(void *ctx, const char *tool_use_id, int64_t grace_ms)
 	struct replay_tools *recorded = world_replay_tools(w);
 	struct tool_result ended = { .ran = recorded && replay_tools_started(recorded, tool_use_id) };
 
-	if (recorded)
+	if (recorded && !world_let_tool_come(w, tool_use_id))
 		world_on_tool(w, tool_use_id, &ended);
-	else
+	else if (!recorded)
 		toolbox_cancel(w->toolbox, tool_use_id, grace_ms);
 }
 
@@ -301,6 +315,7 @@ int world_tool_starts(void *ctx, const struct block *use, struct error *e)
 
 	if (!w->keeps_events)
 		return 0;
+	answers_tell_start(w, use->id);
 	ev.u.tool_start = (struct event_tool_start){ .tool_use_id = use->id,
 		                                     .tool_name = use->name,
 		                                     .block = id_set_has(w->shown, use->id) ? NULL : use };

@@ -17,6 +17,12 @@ struct queued {
 	struct tool_result result;
 	char *texts[MAX_TEXTS]; /* owned copies that ev points to */
 	size_t ntexts;
+	int64_t came; /* of the open answer, when this did */
+	/* a result comes there, or it is told that a call starts, and those with a lower turn before it */
+	bool held;
+	struct block *starts; /* owned; NULL = it is a result */
+	struct moment at;
+	size_t turn;
 };
 
 static void queued_free(struct queued *q)
@@ -27,6 +33,7 @@ static void queued_free(struct queued *q)
 		free(q->texts[i]);
 	if (q->ev.kind == LOOP_EV_MODEL)
 		block_unref(q->ev.model.block);
+	block_unref(q->starts);
 	tool_result_release(&q->result);
 	free(q);
 }
@@ -41,6 +48,7 @@ static struct queued *push(struct world *w, enum loop_event_kind kind)
 	}
 	q->w = w;
 	q->ev.kind = kind;
+	q->came = cutoff_came(w);
 	if (w->last)
 		w->last->next = q;
 	else
@@ -121,16 +129,117 @@ void world_on_background(void *ctx, const struct model_event *ev)
 		push_model(ctx, MODEL_SUMMARY, ev);
 }
 
-void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res)
+static void drop(struct world *w, bool (*goes)(const struct queued *q))
 {
-	struct queued *q = push(ctx, LOOP_EV_TOOL);
+	struct queued **at = &w->first;
+
+	w->last = NULL;
+	while (*at) {
+		struct queued *q = *at;
+		if (goes(q)) {
+			*at = q->next;
+			queued_free(q);
+		} else {
+			w->last = q;
+			at = &q->next;
+		}
+	}
+}
+
+static struct queued *push_tool(struct world *w, const char *tool_use_id, struct tool_result *res)
+{
+	struct queued *q = push(w, LOOP_EV_TOOL);
 
 	if (!q)
-		return;
+		return NULL;
 	q->ev.tool_use_id = keep(q, tool_use_id);
 	q->result = *res;
 	*res = (struct tool_result){ 0 };
 	q->ev.result = &q->result;
+	return q;
+}
+
+void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res)
+{
+	push_tool(ctx, tool_use_id, res);
+}
+
+static void hold_until(struct queued *q, const struct moment *at, size_t turn)
+{
+	q->held = true;
+	q->at = *at;
+	q->turn = turn;
+}
+
+void world_hold_tool(struct world *w, const char *tool_use_id, struct tool_result *res, const struct moment *at,
+                     size_t turn)
+{
+	struct queued *q = push_tool(w, tool_use_id, res);
+
+	if (q)
+		hold_until(q, at, turn);
+}
+
+void world_hold_start(struct world *w, const struct block *use, const struct moment *at, size_t turn)
+{
+	struct queued *q = push(w, LOOP_EV_NONE);
+
+	if (!q)
+		return;
+	q->starts = block_ref((struct block *)use);
+	hold_until(q, at, turn);
+}
+
+static void let_come(struct world *w, struct queued *q)
+{
+	q->held = false;
+	q->came = cutoff_came(w);
+}
+
+bool world_let_tool_come(struct world *w, const char *tool_use_id)
+{
+	for (struct queued *q = w->first; q; q = q->next)
+		if (q->held && q->ev.tool_use_id && !strcmp(q->ev.tool_use_id, tool_use_id)) {
+			let_come(w, q);
+			return true;
+		}
+	return false;
+}
+
+static bool is_told(const struct queued *q)
+{
+	return q->starts && !q->held;
+}
+
+/* If the line cannot be written, the next wait tells. */
+static void tell_start(struct world *w, struct queued *q)
+{
+	struct error e = ERROR_INIT;
+
+	(void)world_tool_starts(w, q->starts, &e);
+	q->held = false;
+	drop(w, is_told);
+}
+
+/* Lets that come of those that are held, or of those whose place is reached, that came first. */
+static bool release_held(struct world *w, bool reached)
+{
+	struct queued *first = NULL;
+
+	for (struct queued *q = w->first; q; q = q->next)
+		if (q->held && !cutoff_holds(w, &q->ev) && (!reached || cutoff_reached(w, &q->at)) &&
+		    (!first || q->turn < first->turn))
+			first = q;
+	if (first && first->starts)
+		tell_start(w, first);
+	else if (first)
+		let_come(w, first);
+	return first;
+}
+
+bool world_force_held(struct world *w)
+{
+	return release_held(w, false);
 }
 
 void world_on_hook(void *ctx, const struct hook_answer *answer)
@@ -203,23 +312,6 @@ void world_queue_release(struct world *w)
 	w->last = NULL;
 	queued_free(w->current);
 	w->current = NULL;
-}
-
-static void drop(struct world *w, bool (*goes)(const struct queued *q))
-{
-	struct queued **at = &w->first;
-
-	w->last = NULL;
-	while (*at) {
-		struct queued *q = *at;
-		if (goes(q)) {
-			*at = q->next;
-			queued_free(q);
-		} else {
-			w->last = q;
-			at = &q->next;
-		}
-	}
 }
 
 static bool is_background(const struct queued *q)
@@ -298,7 +390,7 @@ static struct queued **next_queued(struct world *w)
 {
 	struct queued **at = &w->first;
 
-	while (*at && cutoff_holds(w, &(*at)->ev))
+	while (*at && ((*at)->held || cutoff_holds(w, &(*at)->ev)))
 		at = &(*at)->next;
 	return at;
 }
@@ -321,8 +413,9 @@ static bool hand_out(struct world *w, struct loop_event *ev)
 		w->last = w->last->next;
 	w->current = q;
 	*ev = q->ev;
+	struct moment here = cutoff_here(w, q->came);
 	if (ev->kind == LOOP_EV_TOOL)
-		answers_tell_tool(w, ev->tool_use_id, ev->result, true);
+		answers_tell_tool(w, ev->tool_use_id, ev->result, &here);
 	else if (ev->kind == LOOP_EV_HOOK)
 		answers_tell_hook(w, ev->hook.kind, &ev->hook);
 	cutoff_handed(w, ev);
@@ -347,6 +440,8 @@ int world_next_event(void *ctx, int64_t deadline, struct loop_event *ev, struct 
 		if (w->lost)
 			return error_nomem(e);
 		apply_back_pressure(w);
+		while (!world_has_news(w) && release_held(w, true))
+			;
 		if (!world_has_news(w) && cutoff_look(w))
 			return 0;
 		if (hand_out(w, ev))

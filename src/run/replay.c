@@ -544,6 +544,8 @@ int world_replay_wait(struct world *w, int64_t deadline, struct error *e)
 			return 0;
 		advance(w, n.at);
 		player_give(n.model);
+	} else if (n.piece == PLAYER_NOTHING && world_force_held(w)) {
+		return 0;
 	} else if (deadline != CLOCK_NEVER) {
 		advance(w, deadline);
 	} else if (!cutoff_force(w)) {

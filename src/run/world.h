@@ -31,6 +31,7 @@ struct queued;   /* one event that waits for next_event */
 struct answers;  /* of a record, to be given again */
 struct changing; /* what the run does to the workspace as a whole */
 struct cutoff;   /* where it is, and where something came from outside */
+struct moment;   /* see run/cutoff.h */
 struct record;   /* of --record */
 struct replay;   /* a bundle that is played again */
 struct session;  /* user messages on stdin, one after the other */
@@ -247,6 +248,13 @@ int world_record_end(struct world *w, struct error *e); /* when the models are g
 void world_on_model(void *ctx, const struct model_event *ev);
 void world_on_background(void *ctx, const struct model_event *ev); /* the same of the other model */
 void world_on_tool(void *ctx, const char *tool_use_id, struct tool_result *res);
+/* Of a replay: it comes at its place in the record, those with a lower turn first. */
+void world_hold_tool(struct world *w, const char *tool_use_id, struct tool_result *res, const struct moment *at,
+                     size_t turn);
+/* Likewise: the line that tells of a call's start. */
+void world_hold_start(struct world *w, const struct block *use, const struct moment *at, size_t turn);
+bool world_let_tool_come(struct world *w, const char *tool_use_id); /* now; false: it is not held */
+bool world_force_held(struct world *w); /* nothing else can come: the next of them does. False: there is none */
 void world_on_hook(void *ctx, const struct hook_answer *answer);
 void world_drop_hook_events(struct world *w); /* of an asking that was cancelled */
 void world_on_signal(void *ctx, int signo, int sender_pid);

@@ -392,6 +392,55 @@ same_again_without() {
 	same_again_without 13
 }
 
+@test "without tools: a result comes where it came, in the answer or behind it" {
+	serve "[{\"content\":[$(bash_call 'echo quick' b1),$(bash_call "touch begun; until grep -q '\"stop_reason\":\"tool_use\"' $T/out; do sleep 0.02; done" b2),$(bash_call 'echo more' b3),{\"text\":\"and so on\"}],\"piece\":10000,\"hold\":[[13,\"$T/work/begun\"]]},$(say end)]"
+	record --allowedTools Bash
+	is "$(ev 'select(.subtype=="quern_tool_start" or .message.stop_reason=="tool_use") | .tool_use_id // "accepted"' | tr '\n' ' ')" "toolu_1_0 toolu_1_1 accepted toolu_1_2 "
+	is "$(tar --zstd -xOf "$T/run.tar.zst" --wildcards 'answers/*' | jq -r 'select(.what=="tool") | "\(.key) \(.lines > 0) \(.bytes > 0)"' | tr '\n' ,)" \
+		"toolu_1_0 true true,toolu_1_1 true false,toolu_1_2 true false,"
+	same_again_without 0
+	# records of before do not tell it
+	"$PY" - "$T/run.tar.zst" "$T/before" "$LIB" <<-'PY'
+		import sys
+		sys.path.insert(0, sys.argv[3])
+		from odd_records import lines, load, save
+		less = lines("answers/", lambda a: {k: v for k, v in a.items() if k not in ("lines", "bytes")})
+		save(f"{sys.argv[2]}.tar.zst", less(load(sys.argv[1])))
+	PY
+	q --replay "$T/before.tar.zst" --replay-tools --replay-strict
+	exits 0 completed
+}
+
+@test "without tools: of calls side by side each comes in front of the lines that it came in front of" {
+	cat >slow <<-SH
+		#!/bin/sh
+		until grep -q tool_result $T/out; do sleep 0.02; done
+		echo at last
+	SH
+	chmod +x slow
+	cat >"$T/job.yaml" <<-'YAML'
+		prompt: go
+		permissions: {allow: [Bash]}
+		tools:
+		  builtin: [Glob, Bash]
+		  external:
+		    - {name: slow, description: Waits., command: [./slow], read_only: true, input_schema: {type: object}}
+	YAML
+	serve "$(script "{\"content\":[$(call Glob '{"pattern":"*"}' g1),$(call slow '{}' s1),$(bash_call 'echo x' b1)]}" "$(say end)")"
+	q "$T/job.yaml" --record "$T/run.tar.zst"
+	is "$(ev 'select(.subtype=="quern_tool_start" or .type=="user") | .tool_use_id // .message.content[0].tool_use_id' | tr '\n' ' ')" "g1 toolu_1_2 s1 toolu_1_2 "
+	same_again_without 0
+}
+
+@test "without tools: that a call starts is told when its hooks had been asked" {
+	echo "cat >input; ! grep -q second input || until grep -q tool_result $T/out; do sleep 0.02; done" >ask.sh
+	serve "$(script "{\"content\":[$(bash_call 'echo first'),$(bash_call 'echo second')]}" "$(say end)")"
+	record --allowedTools Bash --settings '{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"sh ask.sh"}]}]}}'
+	is "$(ev 'select(.subtype=="quern_tool_start" or .type=="user") | .tool_use_id // "result"' | tr '\n' ' ')" \
+		"toolu_1_0 result toolu_1_1 result "
+	same_again_without 0
+}
+
 @test "of several runs in a record the first is replayed, and that is said; one that went on is refused" {
 	serve "$(script "$(say one)" "$(say two)")"
 	local f=$T/run.tar.zst
@@ -508,7 +557,8 @@ $M/tmp:"
 		done
 	done
 	for line in "session-of-path: 2: " "interrupt-kill: 2: " "name-up: 2: " "negative-ordinal: 2: " "request-of-none: 2: " \
-		"prompt-behind: 2: " "interrupt-early: 143: " "no-responses: 50: "; do
+		"prompt-behind: 2: " "interrupt-early: 143: " "no-responses: 50: " "place-late: 0: " "place-bytes: 0: " \
+		"place-minus: 0: "; do
 		is "$(grep -c "^$line" "$T/told")" 2
 	done
 	has "$(cat "$T/told")" "quern.json: 'session_id' is no UUID"
