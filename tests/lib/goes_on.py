@@ -5,9 +5,9 @@ usage: goes_on.py QUERN ROUNDS [--seed N] [--only ROUND] [--keep] [-v]
 
 What is drawn: calls that look, write, and change directory, several in one answer; thinking; answers that are cut,
 paused, broken, refused for now; a small window with each of the layers on or off; memory files, hooks that speak or
-object, a target of tokens. A kill falls on a request, before its answer or behind any of its events that starts no call
-with effects: nothing is in flight then that would have to be told as interrupted. Of the lines that were not waited for
-the last ones may be missing. Each round ends with session_totals that are what the server counted.
+object, a target of tokens; models that are overloaded, and others that take over; answers that fill the window. A kill
+falls on a request, before its answer or behind any of its events that starts no call with effects: nothing is in flight
+then that would have to be told as interrupted. Of the lines that were not waited for the last ones may be missing. Each round ends with session_totals that are what the server counted.
 """
 import argparse
 import json
@@ -29,6 +29,7 @@ from survivors import read  # noqa: E402
 
 LOOKS = {"Read", "Grep", "Glob", "TodoWrite"}
 BUSY = {"status": 500, "headers": {"retry-after-ms": "1"}, "error": {"type": "api_error", "message": "hiccup"}}
+OVERLOADED = {"status": 529, "headers": {"retry-after-ms": "1"}, "error": {"type": "overloaded_error", "message": "busy"}, "repeat": 3}
 PATIENCE = 60  # seconds that a run may take
 
 
@@ -101,19 +102,27 @@ class Draw:
             return {"content": [{"text": f"wait {n}"}], "stop_reason": "pause_turn"}
         if how < 0.87:
             return {"content": [], "stop_reason": "end_turn"}
-        if how < 0.93:
+        if how < 0.90:
             return BUSY
+        if how < 0.93 and self.others:
+            return OVERLOADED
+        if how < 0.95 and self.full:
+            return {"content": content + [{"text": f"full {n}"}], "stop_reason": "model_context_window_exceeded"}
         return {"content": content + [self.look(), {"text": "and more"}], "stop_after": self.rng.randrange(1, 6),
                 "no_end": True, "then": "close"}
 
     def job(self):
         window = self.one_of(None, None, 12000, 16000, 30000)
+        self.full = bool(window)
+        self.others = self.one_of([], [], ["claude-sonnet-5"], ["claude-sonnet-5", "claude-haiku-4-5"])
         count = self.rng.randrange(5, 14) if not window else self.rng.randrange(14, 40)
         script = {"answers": [self.answer(n) for n in range(count)] + [{"text": "all done"}] * 12}
         job = {"version": 1, "prompt": "Do the steps.", "permissions": {"allow": ["Bash", "Edit", "Write"]},
                "sandbox": {"best_effort": True}, "limits": {"max_turns": 300},
                "model": {"name": self.one_of("tiny", "claude-sonnet-4-5", "claude-opus-5"), "max_retries": 5},
                "tools": {"builtin": ["Read", "Grep", "Glob", "Edit", "Write", "Bash", "TodoWrite"]}}
+        if self.others:
+            job["model"]["fallback"] = self.others
         if window:
             script["window"] = window
             job["system"] = "You work."
@@ -132,6 +141,8 @@ class Draw:
             hooks["UserPromptSubmit"] = "echo about the prompt"
         if self.maybe(0.3):
             hooks["PostToolUse"] = """echo '{"hookSpecificOutput":{"hookEventName":"PostToolUse","additionalContext":"seen"}}'"""
+        if self.maybe(0.2):
+            hooks["PostToolBatch"] = """echo '{"hookSpecificOutput":{"hookEventName":"PostToolBatch","additionalContext":"all seen"}}'"""
         if self.maybe(0.3):
             hooks["Stop"] = """grep -q '"stop_hook_active":true' || { echo once more >&2; exit 2; }"""
         if hooks:
@@ -392,7 +403,7 @@ class Round:
         least, most = self.model.tokens, self.model.tokens + self.model.unsure
         if not least <= paid <= most or (paid < most and not totals.get("cost_lower_bound")):
             self.problems.append(f"the server counted {least} to {most} tokens, session_totals has {paid} ({totals.get('cost_lower_bound')})")
-        if set(models) - {self.job["model"]["name"]}:
+        if set(models) - {self.job["model"]["name"], *self.job["model"].get("fallback", [])}:
             self.problems.append(f"models: {list(models)}")
 
 
