@@ -7,7 +7,8 @@ What is drawn: calls that look, write, and change directory, several in one answ
 paused, broken, refused for now; a small window with each of the layers on or off; memory files, hooks that speak or
 object, a target of tokens; models that are overloaded, and others that take over; answers that fill the window. A kill
 falls on a request, before its answer or behind any of its events that starts no call with effects: nothing is in flight
-then that would have to be told as interrupted. Of the lines that were not waited for the last ones may be missing. Each round ends with session_totals that are what the server counted.
+then that would have to be told as interrupted. Of the lines that were not waited for the last ones may be missing.
+Each round ends with session_totals that are what the server counted.
 """
 import argparse
 import json
