@@ -196,6 +196,12 @@ static int take_end(struct reader *rd, const struct json *doc, int answer)
 	return note_end(rd, doc, answer) || take_text(&a->went_on, doc, json_get(doc, answer, "went_on")) ? -1 : 0;
 }
 
+static void leave_blocks(struct resumed_answer *a, int64_t n)
+{
+	if (n >= 0 && (uint64_t)n < a->nblocks)
+		a->nblocks = (size_t)n;
+}
+
 static int take_history(struct reader *rd, const struct json *doc, struct error *e)
 {
 	int state = member(doc, "state"), prompt = member(doc, "prompt"), answer = member(doc, "answer");
@@ -206,6 +212,8 @@ static int take_history(struct reader *rd, const struct json *doc, struct error 
 		return error_nomem(e);
 	if (json_type(doc, answer) == JSON_OBJECT && rd->elsewhere && take_end(rd, doc, answer))
 		return error_nomem(e);
+	if (json_type(doc, answer) == JSON_OBJECT && !rd->elsewhere) /* its thinking may be gone */
+		leave_blocks(&rd->r->answer, json_int_or(doc, json_get(doc, answer, "blocks"), 0));
 	if (json_type(doc, state) == JSON_OBJECT) {
 		rd->r->answer.told = rd->r->batch.told = true;
 		rd->r->overloads_told = false;

@@ -100,7 +100,7 @@ void witness_near(struct sim *s, enum continue_reason to)
 	for (size_t i = 1; i < BUDGETS; i++)
 		near |= is_near(&v[i]);
 	near = (near && !s->w->notes) || is_near(&v[0]);
-	s->w->wants_note = near && !awaits_server(s);
+	s->w->wants_note = near && !awaits_server(s) && !s->w->went_on;
 }
 
 void check_note(struct sim *s, const struct step *step)

@@ -230,7 +230,7 @@ static void forget_process(struct witness *w)
 	w->flight[0].usage = w->flight[1].usage = (struct usage)USAGE_UNKNOWN;
 	for (size_t i = 0; i < HOOK_EVENTS; i++)
 		w->said[i] = HOOKS_NOT_ASKED;
-	w->stop_context = false;
+	w->stop_context = w->went_on = false;
 	*w->objection = *w->beside = '\0';
 }
 
@@ -356,6 +356,7 @@ void witness_batch(struct sim *s, const struct resumed_batch *b)
 	const struct message *last = s->history.n ? s->history.v[s->history.n - 1] : NULL;
 
 	w->hook_ended |= b->ends_run != NULL;
+	w->went_on = b->went_on;
 	w->usable = (int)(b->calls - b->unusable);
 	for (size_t i = 0; last && i < last->n; i++) {
 		const struct block *r = last->blocks[i];

@@ -537,6 +537,7 @@ static void see_transition(struct sim *s, const struct event_transition *t)
 	count_transition(s->w, to);
 	s->w->output_unsure |= to == CONT_SALVAGED_STREAM;
 	witness_near(s, to);
+	s->w->went_on = false;
 	witness_settled(s->w);
 	s->w->pending_lines = 0;
 }

@@ -162,6 +162,7 @@ struct witness {
 	bool output_unsure; /* a broken answer was kept */
 	int target_nudges, notes;
 	bool wants_note, noted;  /* of this message */
+	bool went_on;            /* another process had told the Continue: nothing is said in front of it any more */
 	struct flight flight[2]; /* foreground, background */
 	int64_t tokens, cost;
 	int turns, bounded_requests, repairs, clamps, attempts;
@@ -266,7 +267,8 @@ void witness_cut(struct sim *s, const char *id);           /* its result is shor
 const struct catalog_row *witness_row(const struct sim *s, const char *model);
 
 /* ---- check_budgets.c ---- */
-#define NOTE_REVOKED "That the turns or the budget" /* stands in what says that a note of an earlier process is over */
+#define NOTE_REVOKED "That the turns or the budget" /* stands in what says that a note of an earlier process is over   \
+	                                             */
 void witness_near(struct sim *s, enum continue_reason to);
 
 /* ---- marks.c ---- */

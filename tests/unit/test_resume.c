@@ -238,6 +238,24 @@ static void what_results_leave_to_be_done(void **test)
 	assert_false(f->r.batch.open);
 }
 
+/* Thinking of another model is taken out: words behind it stand behind what was in front of it then. */
+static void an_answer_that_was_nothing_but_thinking(void **test)
+{
+	struct file *f = *test;
+
+	init(f);
+	task(f);
+	answer(f, "m1", THOUGHT, "\"end_turn\"");
+	assert_int_equal(take(f), 1);
+	assert_int_equal(f->r.answer.nblocks, 1);
+	history(f, "[{\"old\":[0,1]}]", ",\"state\":{\"a\":2},\"answer\":{\"stop_reason\":\"end_turn\",\"blocks\":0}");
+	user(f, TEXT("go on"), ",\"isSynthetic\":true");
+	assert_int_equal(take(f), 1);
+	assert_string_equal(f->r.answer.stop_reason, "end_turn");
+	assert_true(f->r.answer.replied);
+	assert_int_equal(f->r.answer.nblocks, 0);
+}
+
 /* Its calls may run before a line of it is out. */
 static void the_next_answer_is_known_by_its_call(void **test)
 {
@@ -1158,6 +1176,7 @@ int main(void)
 		T(what_was_paid),
 		T(what_results_leave_to_be_done),
 		T(the_next_answer_is_known_by_its_call),
+		T(an_answer_that_was_nothing_but_thinking),
 		T(overloads_since_the_state_was_told),
 		T(what_is_told_in_the_middle_of_an_answer),
 		T(the_answer_of_another_record),

@@ -135,6 +135,8 @@ static void killed_worlds_that_broke_once(void **state)
 		316848, /* behind the third answer in a row that broke */
 		23451,  /* it ended behind results, and a server's call is waited for */
 		72263,  /* behind hooks that allow a summary one time, and the other not */
+		96663,  /* twice: behind an answer of thinking, and behind the words to it without that */
+		97596,  /* behind a Continue; what a summary has cost since brings a budget near */
 	};
 
 	(void)state;
