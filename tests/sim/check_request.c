@@ -350,6 +350,8 @@ void check_results_fit(struct sim *s, const struct step *step)
 		const struct block *b = h->v[h->n - 1]->blocks[k];
 		if (b->kind != BLOCK_TOOL_RESULT)
 			continue;
+		if (strstr(b->json, "The call was interrupted: ")) /* a line in the place of one that never came */
+			continue;
 		all += b->text_len;
 		if (b->text_len > marks.result_bytes)
 			sim_problem(s, "the result of '%s' has %zu bytes of %zu", b->id, b->text_len,

@@ -115,6 +115,7 @@ static void worlds_that_broke_once(void **state)
 		977958, /* a call that was given up is denied at last, while the run ends */
 		261781, /* killed behind the words about an answer that filled the window, before its Continue */
 		988733, /* killed behind an answer that filled the window; another model is due as room is made */
+		778461, /* killed behind results that fill their part of the message, one of them did not come */
 		955018, /* a hook ends the run by a call of the last attempt that breaks */
 	};
 
