@@ -35,8 +35,8 @@ void cutoff_free(struct world *w);
 
 /* ---- what the run does: where it is ---- */
 void cutoff_emitted(struct world *w, const struct event *ev);
-int64_t cutoff_lines(const struct world *w); /* so many that tell of the conversation are out */
-int64_t cutoff_came(const struct world *w);  /* so many bytes of the answer are there, seen or not */
+int64_t cutoff_lines(const struct world *w);                    /* so many that tell of the conversation are out */
+int64_t cutoff_came(const struct world *w);                     /* so many bytes of the answer are there, seen or not */
 struct moment cutoff_here(const struct world *w, int64_t came); /* came: -1 = those that are seen */
 void cutoff_asked(struct world *w);
 void cutoff_handed(struct world *w, const struct loop_event *ev);

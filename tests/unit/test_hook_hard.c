@@ -181,8 +181,7 @@ static void floods_are_bounded(void **state)
 	char path[500];
 	struct stat st;
 
-	hook_world_one(w, HOOK_STOP,
-	               "head -c 20000000 /dev/zero | tr '\\0' x; head -c 20000000 /dev/zero >&2; exit 2");
+	hook_world_one(w, HOOK_STOP, "head -c 20000000 /dev/zero | tr '\\0' x; head -c 20000000 /dev/zero >&2; exit 2");
 	assert_int_equal(w->answer.verdict, HOOK_SAYS_BLOCK);
 	assert_true(strlen(w->answer.text) < 10000);
 	assert_true(w->events.len < 100000);
